@@ -1,0 +1,226 @@
+"""Milestone 3: scaled dot-product attention. In masks, True = may attend."""
+
+import pytest
+import torch
+
+from grader.checks import (
+    assert_attention,
+    assert_close,
+    assert_quadratic,
+    assert_weights,
+    means,
+    same_inputs,
+)
+from grader.checks.attention import (
+    assert_function_gradients,
+    attention_answer,
+    need_output,
+)
+
+
+def causal(length):
+    """The lower triangle: position t may attend to positions up to t."""
+    return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+@pytest.mark.parametrize(
+    ("t_q", "t_k", "d_k", "d_v"), [(1, 2, 5, 3), (2, 3, 5, 2), (5, 7, 6, 3), (40, 50, 4, 3)]
+)
+def test_attention_values(student, draw, t_q, t_k, d_k, d_v):
+    """The output is softmax(QKᵀ/√d_k)V."""
+    query, key, value = draw.normal(t_q, d_k), draw.normal(t_k, d_k), draw.normal(t_k, d_v)
+    assert_attention(student.scaled_dot_product_attention, query, key, value)
+
+
+def test_lesson_trace(student):
+    """The lesson's trace with seed 42 comes out to the figure."""
+    random = torch.Generator().manual_seed(42)
+    query, key, value = (torch.randn(4, 8, generator=random) for _ in range(3))
+    attend = student.scaled_dot_product_attention
+    output = assert_attention(attend, query, key, value)
+    row = [0.2667, 0.2371, -0.0554, 0.1298, 0.3541, -0.1906, -0.6448, -0.0085]
+    assert_close(output[0], torch.tensor(row), "Row 0 of the trace's output", atol=6e-5)
+    answer = attention_answer(attend(query, key, value), (4, 8), (4, 4))
+    if answer.weights is not None:
+        weights = torch.tensor([0.1942, 0.4102, 0.3242, 0.0714])
+        assert_close(answer.weights[0], weights, "Row 0 of the trace's softmax", atol=6e-5)
+
+
+@pytest.mark.parametrize("leading", [(), (2,), (2, 3)])
+def test_attention_in_any_dimensions(student, draw, leading):
+    """It works for 2, 3 and 4 dimensions, with T_q ≠ T_k and d_v ≠ d_k."""
+    query = draw.normal(*leading, 3, 4)
+    key, value = draw.normal(*leading, 5, 4), draw.normal(*leading, 5, 6)
+    assert_attention(student.scaled_dot_product_attention, query, key, value)
+
+
+@pytest.mark.parametrize("d_k", [64, 1, 4, 16, 10])
+def test_scale_is_root_of_d_k(student, draw, d_k):
+    """The scores are divided by √d_k, whatever d_k is: by 8 for d_k = 64."""
+    query, key, value = draw.normal(2, d_k), draw.normal(3, d_k), draw.normal(3, 2)
+    assert_attention(student.scaled_dot_product_attention, query, key, value)
+
+
+@pytest.mark.parametrize("leading", [(), (2, 3)])
+def test_rows_of_weights_sum_to_one(student, draw, leading):
+    """The weights come back, and for each query they sum to 1 over the keys."""
+    query, key = draw.normal(*leading, 3, 4), draw.normal(*leading, 5, 4)
+    value = draw.normal(*leading, 5, 6)
+    weights = assert_weights(student.scaled_dot_product_attention, query, key, value)
+    assert_close(weights.sum(-1), torch.ones(*leading, 3), "The sum of each row")
+
+
+@pytest.mark.parametrize("length", [2, 5])
+def test_causal_mask_hides_the_future(student, draw, length):
+    """Under a causal mask the output is that of the visible positions alone."""
+    query, key, value = draw.normal(length, 4), draw.normal(length, 4), draw.normal(length, 3)
+    assert_attention(student.scaled_dot_product_attention, query, key, value, causal(length))
+
+
+def test_weights_under_a_mask(student, draw):
+    """Under a causal mask the weights above the diagonal are exactly 0, the rest sums to 1."""
+    query, key, value = draw.normal(2, 4, 3), draw.normal(2, 4, 3), draw.normal(2, 4, 5)
+    weights = assert_weights(student.scaled_dot_product_attention, query, key, value, causal(4))
+    above = weights.masked_select(~causal(4))
+    assert_close(above, torch.zeros(12), "The weights above the diagonal", rtol=0, atol=0)
+    assert_close(weights.sum(-1), torch.ones(2, 4), "The sum of each row")
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.float32, torch.int64]
+)
+def test_masks_of_any_dtype(student, draw, dtype):
+    """A mask may be bool, or 0/1 of an integer or floating type."""
+    query, key, value = draw.normal(3, 4), draw.normal(3, 4), draw.normal(3, 2)
+    mask = causal(3).to(dtype)
+    with means("mask-dtype"):
+        assert_attention(student.scaled_dot_product_attention, query, key, value, mask)
+
+
+@pytest.mark.parametrize(
+    ("t_q", "t_k", "shape"),
+    [
+        (3, 3, (3, 3)),
+        (2, 4, (2, 4)),
+        (3, 4, (2, 1, 1, 4)),
+        (3, 4, (2, 1, 3, 4)),
+        (3, 3, (2, 1, 3, 3)),
+        (1, 4, (2, 1, 1, 4)),
+    ],
+)
+def test_masks_of_any_shape(student, draw, t_q, t_k, shape):
+    """A mask may be (T_q, T_k), (B, 1, 1, T_k) or (B, 1, T_q, T_k)."""
+    query = draw.normal(2, 3, t_q, 4)
+    key, value = draw.normal(2, 3, t_k, 4), draw.normal(2, 3, t_k, 5)
+    with means("mask-shape", raised_only=True):
+        assert_attention(student.scaled_dot_product_attention, query, key, value, draw.mask(*shape))
+
+
+def test_mask_is_optional(student, draw):
+    """Without a mask, and with mask=None, every key may be seen."""
+    query, key, value = draw.normal(2, 3), draw.normal(4, 3), draw.normal(4, 2)
+    attend = student.scaled_dot_product_attention
+    allowed = torch.ones(2, 4, dtype=torch.bool)
+    expected = assert_attention(attend, query, key, value, allowed, "The output, all allowed,")
+    with means("mask-required"):
+        assert_attention(attend, query, key, value, None, "The output for mask=None")
+        returned = attend.call(query, key, value, omit_none=True).returned
+        output = need_output(attention_answer(returned, (2, 2), (2, 4)), (2, 2))
+        assert_close(output, expected, "The output without a mask")
+
+
+def test_hidden_keys_have_no_influence(student, draw):
+    """What stands at a hidden key, and its value, changes nothing."""
+    query, key, value = draw.normal(1, 2, 3, 4), draw.normal(1, 2, 5, 4), draw.normal(1, 2, 5, 3)
+    mask = torch.tensor([True, False, True, True, False]).view(1, 1, 1, 5)
+    attend = student.scaled_dot_product_attention
+    shapes = ((1, 2, 3, 3), (1, 2, 3, 5))
+    before = need_output(attention_answer(attend(query, key, value, mask), *shapes), shapes[0])
+    key[:, :, [1, 4]] = draw.normal(1, 2, 2, 4, scale=5)
+    value[:, :, [1, 4]] = draw.normal(1, 2, 2, 3, scale=50)
+    after = need_output(attention_answer(attend(query, key, value, mask), *shapes), shapes[0])
+    assert_close(after, before, "The output after other content was put at hidden keys")
+
+
+def test_keys_are_a_set(student, draw):
+    """Keys and values in another order, together, give the same output."""
+    query, key, value = draw.normal(2, 3, 4), draw.normal(2, 5, 4), draw.normal(2, 5, 3)
+    attend = student.scaled_dot_product_attention
+    shapes = ((2, 3, 3), (2, 3, 5))
+    before = need_output(attention_answer(attend(query, key, value), *shapes), shapes[0])
+    order = draw.permutation(5)
+    returned = attend(query, key[:, order], value[:, order])
+    after = need_output(attention_answer(returned, *shapes), shapes[0])
+    assert_close(after, before, "The output after keys and values were reordered together")
+
+
+def test_queries_are_independent(student, draw):
+    """Queries in another order give the outputs in that order, and one query alone gives its own."""
+    query, key, value = draw.normal(2, 4, 3), draw.normal(2, 5, 3), draw.normal(2, 5, 2)
+    attend = student.scaled_dot_product_attention
+
+    def output(asked):
+        shapes = ((2, asked.shape[1], 2), (2, asked.shape[1], 5))
+        return need_output(attention_answer(attend(asked, key, value), *shapes), shapes[0])
+
+    before = output(query)
+    order = draw.permutation(4)
+    assert_close(output(query[:, order]), before[:, order], "The output for reordered queries")
+    assert_close(output(query[:, :1]), before[:, :1], "The output for the first query alone")
+
+
+def test_degenerate_inputs(student, draw):
+    """All tokens equal: the mean of the values. A single key: its value."""
+    attend = student.scaled_dot_product_attention
+    token = draw.normal(1, 1, 4)
+    value = draw.normal(1, 3, 2)
+    output = assert_attention(attend, token.expand(1, 2, 4), token.expand(1, 3, 4), value)
+    mean = value.mean(1, keepdim=True).expand(1, 2, 2)
+    assert_close(output, mean, "The output when all keys are equal")
+    one = draw.normal(2, 1, 3)
+    output = assert_attention(attend, draw.normal(2, 3, 4), draw.normal(2, 1, 4), one)
+    assert_close(output, one.expand(2, 3, 3), "The output for a single key")
+    assert_attention(attend, draw.normal(1, 1), draw.normal(1, 1), draw.normal(1, 2))
+    zeros = torch.zeros(2, 3)
+    assert_attention(attend, zeros, zeros, draw.normal(2, 3), causal(2))
+
+
+def test_large_scores_stay_finite(student, draw):
+    """Scores of size 10,000 give finite weights: the largest takes all."""
+    query, key = draw.normal(3, 4, scale=100), draw.normal(5, 4, scale=100)
+    value = draw.normal(5, 2)
+    scores = query @ key.T
+    query = query * (2e4 / scores.abs().max())
+    attend = student.scaled_dot_product_attention
+    assert_attention(attend, query, key, value, what="The output for scores of size 10,000")
+
+
+def test_attention_leaves_inputs_unchanged(student, draw):
+    """The caller's query, key, value and mask are as they were."""
+    query, key, value = draw.normal(2, 2, 3, 4), draw.normal(2, 2, 3, 4), draw.normal(2, 2, 3, 4)
+    attend = student.scaled_dot_product_attention
+    for mask in (None, causal(3), causal(3).float()):
+        before = [query, key, value, mask]
+        result = attend.call(*before)
+        same_inputs(result.inputs, before, ["query", "key", "value", "mask"])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_gradients(student, draw, masked):
+    """Gradients reach query, key and value, and are the right ones."""
+    query, key, value = draw.normal(2, 3, 4), draw.normal(2, 3, 4), draw.normal(2, 3, 5)
+    mask = causal(3) if masked else None
+    probe = draw.normal(2, 3, 5)
+    assert_function_gradients(
+        student.scaled_dot_product_attention, query, key, value, mask, probe
+    )
+
+
+def test_attention_cost_is_quadratic(student, draw):
+    """QKᵀ and ·V cost 4× when the sequence doubles, counted in operations."""
+    counts = {}
+    for n in (32, 64, 128, 256):
+        query, key, value = (draw.normal(1, 1, n, 16) for _ in range(3))
+        result = student.scaled_dot_product_attention.call(query, key, value, count=True)
+        counts[n] = result.operations
+    assert_quadratic(counts, "the attention function")

@@ -1,0 +1,5 @@
+"""`python -m grader`: the same as the command `grader`."""
+
+from grader.cli import main
+
+main()

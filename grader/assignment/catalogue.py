@@ -1,0 +1,105 @@
+"""Where assignments and templates lie, and which assignment a submission is for."""
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from grader.assignment.rubric import Assignment
+from grader.errors import AssignmentError, InputError
+from grader.intake import Submission
+from grader.intake.definitions import definitions, nearest_name
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def _folder(name: str) -> Path:
+    """A folder of a source checkout, or of an installed package."""
+    checkout = _PACKAGE.parent / name
+    return checkout if checkout.is_dir() else _PACKAGE / "assets" / name
+
+
+def assignment_ids() -> list[str]:
+    """The ids of all assignments, sorted."""
+    return sorted(path.parent.name for path in _folder("assignments").glob("*/rubric.toml"))
+
+
+def template_folder(assignment_id: str) -> Path:
+    """The folder of what a student starts from.
+
+    Raises:
+        InputError: there is no such assignment, or no template for it.
+    """
+    _check_id(assignment_id)
+    folder = _folder("student_template") / assignment_id
+    if not folder.is_dir():
+        raise InputError(f"The assignment {assignment_id} has no template.")
+    return folder
+
+
+def load_assignment(assignment: str | Path) -> Assignment:
+    """The assignment of that id, or in that folder.
+
+    Raises:
+        InputError: there is no such assignment.
+        AssignmentError: its rubric is not as it must be.
+    """
+    if isinstance(assignment, str):
+        _check_id(assignment)
+        folder = _folder("assignments") / assignment
+    else:
+        folder = assignment
+    path = folder / "rubric.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        return Assignment.model_validate({**data, "folder": folder})
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AssignmentError(f"{path} cannot be read: {error}") from None
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors()
+        )
+        raise AssignmentError(f"{path} is not a rubric: {problems}") from None
+
+
+def recognise(submission: Submission) -> Assignment:
+    """The assignment that a submission's definitions fit best.
+
+    Raises:
+        InputError: none fits, or two fit equally well.
+    """
+    defined = {name for source in submission.sources.values() for name in definitions(source)}
+    fits: list[tuple[float, Assignment]] = []
+    for assignment in map(load_assignment, assignment_ids()):
+        found = [name for name in assignment.names if name in defined]
+        near = [name for name in assignment.names if nearest_name(name, defined)]
+        share = (len(found) + 0.5 * len(set(near) - set(found))) / len(assignment.names)
+        if found or share >= 0.5:
+            fits.append((share, assignment))
+    if not fits:
+        raise InputError(no_known_definition(submission, [load_assignment(i) for i in assignment_ids()]))
+    best = max(share for share, _ in fits)
+    chosen = [assignment for share, assignment in fits if share == best]
+    if len(chosen) > 1:
+        names = " and ".join(assignment.id for assignment in chosen)
+        raise InputError(f"The submission fits {names} equally well: say which with --assignment.")
+    return chosen[0]
+
+
+def no_known_definition(submission: Submission, assignments: list[Assignment]) -> str:
+    """The sentence for a submission in which nothing of these assignments is defined."""
+    wanted = ", ".join(dict.fromkeys(name for a in assignments for name in a.names))
+    if submission.broken:
+        note = next(iter(submission.broken.values()))
+        return f"Nothing to grade was found, and a file could not be read. {note.message}"
+    return f"No definition of an assignment was found in {submission.name}: expected {wanted}."
+
+
+def _check_id(assignment_id: str) -> None:
+    known = assignment_ids()
+    if assignment_id not in known:
+        raise InputError(
+            f"There is no assignment {assignment_id!r}: choose one of {', '.join(known)}."
+        )

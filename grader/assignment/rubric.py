@@ -1,0 +1,157 @@
+"""The rubric: what an assignment asks for, what each check is worth, and what may be used."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=80)]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=80)]
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Points = Annotated[Decimal, Field(gt=0, max_digits=8, decimal_places=3)]
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Limits(_Model):
+    """What one submission may take.
+
+    Attributes:
+        load_seconds: for running the submission's modules.
+        call_seconds: for one call of the student's code.
+        check_seconds: for all calls of one check.
+        submission_seconds: for all of it.
+        memory_mb: memory of the worker on top of what it starts with.
+        trains: whether checks train, so that workers have optimizers ready.
+    """
+
+    load_seconds: Seconds = 30
+    call_seconds: Seconds = 10
+    check_seconds: Seconds = 30
+    submission_seconds: Seconds = 180
+    memory_mb: Annotated[int, Field(ge=256)] = 2048
+    trains: bool = False
+
+
+class Component(_Model):
+    """A definition that the assignment asks for.
+
+    Attributes:
+        name: its name.
+        arguments: a function's arguments, or a class's constructor's, in order.
+        forward: the arguments of a module's forward, in order; None for a function.
+    """
+
+    name: Text
+    arguments: tuple[Text, ...]
+    forward: tuple[Text, ...] | None = None
+
+
+class Check(_Model):
+    """A row of the rubric; the test function `test_<id>` carries it out.
+
+    Attributes:
+        id: unique in the assignment.
+        points: what it is worth.
+        needs: checks that must have passed, else this one is blocked.
+        component: the definition whose place a failure points to.
+        hint: what to look at when it fails.
+        lesson: what to reread.
+        hidden: whether students see that it exists before the deadline.
+        seconds: a limit of its own in place of the assignment's.
+    """
+
+    id: Identifier
+    points: Points
+    needs: tuple[Identifier, ...] = ()
+    component: Text
+    hint: Text
+    lesson: Text
+    hidden: bool = False
+    seconds: Seconds | None = None
+
+
+class Milestone(_Model):
+    """A part of the assignment, with its checks in the order in which they run."""
+
+    id: Slug
+    title: Text
+    checks: Annotated[tuple[Check, ...], Field(min_length=1)]
+
+    @property
+    def points(self) -> Decimal:
+        """The sum of its checks' points."""
+        return sum((check.points for check in self.checks), Decimal(0))
+
+
+class Assignment(_Model):
+    """An assignment: `rubric.toml`, with the folder that it lies in.
+
+    Attributes:
+        folder: where `rubric.toml` and the tests lie.
+        module: the file name, without ending, that students are given.
+        mask_convention: what True means in a mask, for messages.
+        disallowed: library names that must not be used, such as "torch.nn.Transformer*".
+        synonyms: usual other names of arguments.
+    """
+
+    schema_: Literal["transformer-grader/rubric/1"] = Field(alias="schema")
+    folder: Path
+    id: Identifier
+    title: Text
+    lesson: Text
+    module: Identifier
+    mask_convention: Text
+    limits: Limits = Limits()
+    disallowed: tuple[Text, ...] = ()
+    synonyms: dict[str, tuple[str, ...]] = {}
+    components: Annotated[tuple[Component, ...], Field(min_length=1)]
+    milestones: Annotated[tuple[Milestone, ...], Field(min_length=1)]
+
+    @property
+    def points(self) -> Decimal:
+        """The sum of its milestones' points."""
+        return sum((milestone.points for milestone in self.milestones), Decimal(0))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The definitions that it asks for."""
+        return tuple(component.name for component in self.components)
+
+    def checks(self) -> Iterator[tuple[Milestone, Check]]:
+        """Every check with its milestone, in the order in which they run."""
+        for milestone in self.milestones:
+            for check in milestone.checks:
+                yield milestone, check
+
+    def component(self, name: str) -> Component:
+        """The component of that name; raises KeyError."""
+        return next(c for c in self.components if c.name == name)
+
+    def argument_names(self, argument: str) -> list[str]:
+        """An argument's name and its usual other names."""
+        return [argument, *self.synonyms.get(argument, ())]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        seen: set[str] = set()
+        names = set(self.names)
+        for milestone, check in self.checks():
+            if check.id in seen:
+                raise ValueError(f"two checks have the id {check.id}")
+            for needed in check.needs:
+                if needed not in seen:
+                    raise ValueError(f"{check.id} needs {needed}, which does not come before it")
+            if check.component not in names:
+                raise ValueError(f"{check.id} is about {check.component}, which is no component")
+            seen.add(check.id)
+            del milestone
+        ids = [milestone.id for milestone in self.milestones]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two milestones have the same id")
+        return self

@@ -1,0 +1,87 @@
+"""Checks of how a cost grows with the sequence length."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from grader.errors import CheckFailure
+
+
+def polynomial(counts: Mapping[int, int]) -> list[Fraction]:
+    """The coefficients, lowest first, of the polynomial through the points (n, count), exactly."""
+    points = [(Fraction(n), Fraction(count)) for n, count in counts.items()]
+    rows = [[n**power for power in range(len(points))] + [count] for n, count in points]
+    for column in range(len(rows)):  # Gauss-Jordan; n are distinct, so a pivot exists
+        pivot = next(row for row in range(column, len(rows)) if rows[row][column])
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        rows[column] = [entry / rows[column][column] for entry in rows[column]]
+        for row in range(len(rows)):
+            if row != column and rows[row][column]:
+                factor = rows[row][column]
+                rows[row] = [a - factor * b for a, b in zip(rows[row], rows[column], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def table(counts: Mapping[int, int]) -> str:
+    """Lengths, operations, and the ratio to the length before, as a line each."""
+    lines = []
+    before: int | None = None
+    for n, count in counts.items():
+        ratio = f", {count / before:.2f}×" if before else ""
+        lines.append(f"n = {n}: {count:,} operations{ratio}")
+        before = count
+    return "\n".join(lines)
+
+
+def assert_quadratic(counts: Mapping[int, int], what: str) -> None:
+    """See that a cost is quadratic in n: no cubic part, and a quadratic part that dominates.
+
+    Args:
+        counts: operations for four lengths, each twice the one before. The polynomial of degree 3
+            through them is exact for any code whose operations depend on n alone.
+        what: how the message calls it.
+    """
+    largest = max(counts)
+    _, _, quadratic, cubic = polynomial(counts)
+    total = counts[largest]
+    if total <= 0:
+        raise CheckFailure(
+            "No operation could be counted, so a person must look at the cost.",
+            "a cost that grows 4× when n doubles",
+            table(counts),
+            status="review",
+        )
+    expected = f"the part that grows with n² dominates: {what} costs 4× when n doubles"
+    if cubic * largest**3 > total / 4:
+        raise CheckFailure(
+            f"The cost of {what} grows faster than n².",
+            expected,
+            table(counts),
+            misconception="cost-cubic",
+        )
+    if quadratic * largest**2 < total / 2:
+        raise CheckFailure(
+            f"The cost of {what} grows more slowly than n².",
+            expected,
+            table(counts),
+            misconception="cost-linear",
+        )
+
+
+def assert_towards_quadratic(counts: Mapping[int, int], what: str) -> None:
+    """See that each doubling costs between 2× and 4×, and more each time, towards 4×."""
+    values = list(counts.values())
+    if min(values) <= 0:
+        assert_quadratic(counts, what)
+    ratios = [after / before for before, after in zip(values, values[1:], strict=False)]
+    expected = "ratios between 2 and 4 that grow towards 4 (projections are linear in n)"
+    if ratios[-1] > 4.2:
+        raise CheckFailure(
+            f"The cost of {what} grows faster than n².", expected, table(counts),
+            misconception="cost-cubic",
+        )  # fmt: skip
+    growing = all(a < b + 0.01 for a, b in zip(ratios, ratios[1:], strict=False))
+    if ratios[0] < 1.9 or not growing or ratios[-1] < 2.3:
+        raise CheckFailure(
+            f"The cost of {what} does not grow as attention's does.", expected, table(counts),
+            misconception="cost-linear",
+        )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Checks of a module's parameters: how many, and whether they train."""
+
+from typing import Any
+
+from grader.errors import CheckFailure
+from grader.checks.tensors import kind_text
+from grader.student import Definition, Layer
+
+
+def built(definition: Definition, **arguments: Any) -> Layer:
+    """The module that a class makes; a CheckFailure when it makes something else."""
+    layer = definition(**arguments)
+    if not isinstance(layer, Layer):
+        raise CheckFailure(
+            f"{definition.name}(…) does not make a module.", "an nn.Module", kind_text(layer)
+        )
+    return layer
+
+
+def assert_parameter_count(
+    layer: Layer, matrices: int, d_model: int, biases: int, what: str
+) -> int:
+    """See that a layer has `matrices`·D² parameters, and D more for each of up to `biases` biases.
+
+    Counts the elements of the arrays themselves, not what the module says of them.
+
+    Args:
+        layer: the submission's layer.
+        matrices: how many D×D matrices the recipe has.
+        d_model: D; greater than `biases`, so that the count is unambiguous.
+        biases: how many of the projections may have a bias.
+        what: where the matrices come from, for the message.
+
+    Returns:
+        The count.
+    """
+    parameters = layer.parameters()
+    count = sum(parameter.value.numel() for parameter in parameters.values())
+    bare = matrices * d_model**2
+    if count in [bare + bias * d_model for bias in range(biases + 1)]:
+        return count
+    misconception = None
+    advice = ""
+    if count < bare:
+        missing = bare - count
+        misconception = "layers-unregistered" if count == 0 else None
+        advice = (
+            f" {missing} are missing: is a projection left out, shared, kept in a plain list, "
+            "or made outside __init__?"
+        )
+    listed = ", ".join(
+        f"{name} {tuple(p.value.shape)}" for name, p in list(parameters.items())[:12]
+    )
+    raise CheckFailure(
+        f"The layer has {count} parameters, but {what} have {bare}, "
+        f"and {d_model} more for each bias.{advice}",
+        f"{bare} (or {bare + d_model} … {bare + biases * d_model} with biases)",
+        f"{count}: {listed or 'none'}",
+        f"d_model = {d_model}",
+        misconception,
+    )
+
+
+def assert_trainable(layer: Layer) -> None:
+    """See that every parameter has requires_grad."""
+    frozen = [name for name, p in layer.parameters().items() if not p.requires_grad]
+    if frozen:
+        raise CheckFailure(
+            "Some parameters are frozen.",
+            "requires_grad = True for every parameter",
+            f"requires_grad = False for {', '.join(frozen[:6])}",
+        )

@@ -1,0 +1,321 @@
+"""The commands. Modules that import torch are imported inside them, so that errors come at once."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grader.errors import AssignmentError, GraderError, InputError
+
+FULL_MARKS, POINTS_LOST, NOT_GRADED = 0, 1, 2
+
+app = typer.Typer(
+    name="grader",
+    help="Grades what students write when they learn Transformers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+AssignmentOption = Annotated[
+    str | None,
+    typer.Option("--assignment", "-a", metavar="ID", help="Which one; else it is recognised."),
+]
+
+
+def main() -> None:
+    """Run the command line; errors of the user are one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except (InputError, AssignmentError) as error:
+        _complain(str(error))
+    except GraderError as error:
+        _complain(f"The grader itself failed: {error}")
+    except KeyboardInterrupt:
+        _complain("Stopped.", 130)
+
+
+def _complain(message: str, code: int = NOT_GRADED) -> None:
+    from grader.report.terminal import printable
+
+    print(f"grader: {printable(message)}", file=sys.stderr)
+    sys.exit(code)
+
+
+def version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        from importlib.metadata import version as installed
+
+        print(f"transformer-grader {installed('transformer-grader')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Grades what students write when they learn Transformers."""
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="A .py file, a notebook, or a folder.")] = Path("."),
+    assignment: AssignmentOption = None,
+    milestone: Annotated[
+        str | None, typer.Option("--milestone", "-m", metavar="ID", help="Only this milestone.")
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write the report as JSON; - for the output."),
+    ] = None,
+) -> None:
+    """Grade one submission and show what to mend."""
+    from grader.intake import gather
+    from grader.worker.client import make_launcher
+
+    files = gather(path)
+    with make_launcher() as launcher:  # imports torch while this process does, too
+        from grader.assignment import load_assignment, recognise
+        from grader.grading import Grader
+        from grader.intake import read
+
+        name = path.resolve().name
+        submission = read(files, name)
+        chosen = load_assignment(assignment) if assignment else recognise(submission)
+        milestones = _milestones(chosen, milestone)
+        _expect_definitions(submission, chosen)
+        with _progress(chosen, quiet=json_file == "-") as progress:
+            report = Grader(chosen, launcher, _secret()).grade(files, name, progress)
+    shown = [m for m in report.milestones if not milestones or m.id in milestones]
+    if json_file is not None:
+        _write_json(report.to_json(), json_file)
+    if json_file != "-":
+        from grader.report.terminal import print_report
+
+        print_report(report, _console(), milestones)
+    if report.status != "graded":
+        raise typer.Exit(NOT_GRADED)
+    lost = any(m.score != m.max_score for m in shown)
+    raise typer.Exit(POINTS_LOST if lost else FULL_MARKS)
+
+
+@app.command()
+def grade(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Submissions, or folders whose children are submissions.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the reports.")],
+    assignment: AssignmentOption = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 1,
+) -> None:
+    """Grade many submissions into a folder of reports and a gradebook."""
+    from grader.batch.submissions import find_submissions
+    from grader.worker.client import make_launcher
+
+    found = find_submissions(paths)
+    if jobs > 1:
+        print("grader: --jobs: submissions are graded one at a time so far.", file=sys.stderr)
+    with make_launcher() as launcher:
+        from grader.assignment import load_assignment
+        from grader.batch import ClassRow, grade_class
+        from grader.report.terminal import class_line, class_table
+
+        chosen = load_assignment(assignment) if assignment else _recognise_any(found)
+        console, errors = _console(), _console(stderr=True)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{out} cannot be made a folder: {error.strerror}.") from None
+        width = len(str(len(found)))
+        number = 0
+
+        def done(row: ClassRow) -> None:
+            nonlocal number
+            number += 1
+            errors.print(f"[{number:>{width}}/{len(found)}] {class_line(row.report)}", markup=False)
+
+        rows = grade_class(found, chosen, out, launcher, _secret(), done)
+    console.print(class_table([row.report for row in rows]))
+    console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
+    if any(row.report.status == "error" for row in rows):
+        raise typer.Exit(NOT_GRADED)
+
+
+@app.command("list")
+def list_assignments() -> None:
+    """List the assignments."""
+    from rich.table import Table
+
+    from grader.assignment import assignment_ids, load_assignment
+    from grader.report.terminal import points
+
+    table = Table("assignment", "title", "points", "checks", "lesson", box=None)
+    for assignment_id in assignment_ids():
+        loaded = load_assignment(assignment_id)
+        count = str(len(list(loaded.checks())))
+        table.add_row(loaded.id, loaded.title, points(loaded.points), count, loaded.lesson)
+    _console().print(table)
+
+
+AssignmentArgument = Annotated[str, typer.Argument(metavar="ID", help="The assignment.")]
+
+
+@app.command()
+def show(assignment: AssignmentArgument) -> None:
+    """Show an assignment's milestones and checks with their points."""
+    from rich.table import Table
+
+    from grader.assignment import load_assignment
+    from grader.grading.titles import titles
+    from grader.report.terminal import points
+
+    loaded = load_assignment(assignment)
+    names = titles(loaded)
+    console = _console()
+    console.print(f"{loaded.title} ({points(loaded.points)} points) · {loaded.lesson}", markup=False)
+    console.print(f"Definitions: {', '.join(loaded.names)}", markup=False)
+    console.print(f"In every mask of attention, {loaded.mask_convention}.", markup=False)
+    console.print(f"Not allowed: {', '.join(loaded.disallowed)}", markup=False)
+    for milestone in loaded.milestones:
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        for row in milestone.checks:
+            if not row.hidden:
+                table.add_row("", points(row.points), row.id, names[row.id])
+        console.print()
+        console.print(
+            f"{milestone.id}: {milestone.title} ({points(milestone.points)})", markup=False
+        )
+        console.print(table)
+
+
+@app.command()
+def lint(assignment: AssignmentArgument) -> None:
+    """Say what is wrong with an assignment's rubric and tests; exit code 1 if anything is."""
+    from grader.assignment import load_assignment
+    from grader.grading.lint import problems
+
+    target = load_assignment(Path(assignment)) if os.sep in assignment else load_assignment(assignment)
+    found = problems(target)
+    for problem in found:
+        print(problem)
+    if found:
+        raise typer.Exit(1)
+    print(f"{target.id}: {len(list(target.checks()))} checks, nothing to complain about")
+
+
+@app.command()
+def start(
+    assignment: AssignmentArgument,
+    folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="Where to.")] = None,
+) -> None:
+    """Copy an assignment's template, to begin with."""
+    from grader.assignment import template_folder
+
+    source = template_folder(assignment)
+    target = folder or Path(assignment)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} exists already: name another folder, or empty it first.")
+    try:
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    print(f"Copied to {target}. Check it with: grader check {target}")
+
+
+def _console(stderr: bool = False) -> Any:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 100
+    return Console(stderr=stderr, highlight=False, width=width, soft_wrap=False)
+
+
+def _secret() -> str:
+    """The teacher's secret, from the variable or the file that GRADER_SECRET names."""
+    value = os.environ.get("GRADER_SECRET", "")
+    if value.startswith("file:"):
+        path = Path(value.removeprefix("file:"))
+        try:
+            return path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise InputError(f"GRADER_SECRET names {path}, which cannot be read.") from None
+    return value
+
+
+def _milestones(assignment: Any, milestone: str | None) -> list[str]:
+    known = [m.id for m in assignment.milestones]
+    if milestone is None:
+        return []
+    if milestone not in known:
+        raise InputError(
+            f"{assignment.id} has no milestone {milestone!r}: choose one of {', '.join(known)}."
+        )
+    return [milestone]
+
+
+def _expect_definitions(submission: Any, assignment: Any) -> None:
+    """An InputError when a submission defines nothing of the assignment, under near names either."""
+    from grader.assignment.catalogue import no_known_definition
+    from grader.intake.definitions import definitions, nearest_name
+
+    defined = {name for source in submission.sources.values() for name in definitions(source)}
+    if not any(name in defined or nearest_name(name, defined) for name in assignment.names):
+        raise InputError(no_known_definition(submission, [assignment]))
+
+
+def _recognise_any(found: list[Any]) -> Any:
+    """The assignment that the first recognisable submission of a class is for."""
+    from grader.assignment import assignment_ids, load_assignment, recognise
+    from grader.intake import gather, read
+
+    ids = assignment_ids()
+    if len(ids) == 1:
+        return load_assignment(ids[0])
+    for submission in found:
+        try:
+            return recognise(read(gather(submission.path), submission.id))
+        except InputError:
+            continue
+    raise InputError("No submission shows which assignment this is: say it with --assignment.")
+
+
+@contextmanager
+def _progress(assignment: Any, quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """A line that says which check runs, on a terminal; nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    total = len(list(assignment.checks()))
+    console = _console(stderr=True)
+    with console.status("Starting …") as status:
+        number = 0
+
+        def show_check(name: str) -> None:
+            nonlocal number
+            number += 1
+            status.update(f"{number}/{total}  {name.replace('_', ' ')}")
+
+        yield show_check
+
+
+def _write_json(text: str, target: str) -> None:
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None

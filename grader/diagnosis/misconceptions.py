@@ -1,0 +1,50 @@
+"""Which wrong implementation gives the very numbers that a submission gave."""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from reference.misconceptions import SENTENCES
+
+
+def matching(
+    got: Tensor, expected: Tensor, candidates: Mapping[str, Callable[[], Tensor]]
+) -> list[str]:
+    """The ids of the candidates whose answer is `got`.
+
+    Rows that are NaN in `got` are left out of the comparison, as long as others remain: a row that
+    a wrong mask hides altogether is NaN or uniform, depending on how it was filled. A candidate that
+    is hardly wrong on this input says nothing, so it is passed over.
+
+    Args:
+        got: the submission's answer.
+        expected: the right answer.
+        candidates: for each id, what computes the wrong answer on the same input.
+    """
+    defined = ~torch.isnan(got).any(dim=-1)
+    if not bool(defined.any()):
+        return []
+    found = []
+    for name, compute in candidates.items():
+        try:
+            wrong = compute()
+        except (RuntimeError, IndexError, ValueError):
+            continue  # that mistake cannot even be made on this input
+        if wrong.shape == expected.shape and torch.allclose(wrong, expected, rtol=0.02, atol=1e-3):
+            continue
+        if wrong.shape == got.shape and torch.allclose(
+            wrong[defined], got[defined], rtol=1e-3, atol=1e-5
+        ):
+            found.append(name)
+    return found
+
+
+def describe(ids: list[str]) -> tuple[str | None, str | None]:
+    """The id and the sentence for matching misconceptions: all are named where several match."""
+    if not ids:
+        return None, None
+    sentences = [SENTENCES[name] for name in ids if name in SENTENCES]
+    if len(ids) == 1:
+        return ids[0], sentences[0] if sentences else None
+    return ids[0], "One of these, which give the same numbers here: " + " Or: ".join(sentences)

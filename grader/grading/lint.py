@@ -1,0 +1,26 @@
+"""What is wrong with an assignment: rubric and tests that do not fit, and missing words."""
+
+import ast
+
+from grader.assignment import Assignment
+from grader.grading.titles import test_functions
+
+
+def problems(assignment: Assignment) -> list[str]:
+    """One line for each problem; empty when the assignment is sound.
+
+    A row without a test, or a test without a row, is a problem; so is a test without a docstring,
+    since that is its title, or one that asks for no fixture `student`, since it checks nothing.
+    """
+    found = test_functions(assignment.folder)
+    rows = {check.id for _, check in assignment.checks()}
+    result = [f"{name}: a row without a test" for name in sorted(rows - found.keys())]
+    result += [f"{name}: a test without a row in the rubric" for name in sorted(found.keys() - rows)]
+    for name, function in sorted(found.items()):
+        if not ast.get_docstring(function):
+            result.append(f"{name}: the test has no docstring, which would be its title")
+        if "student" not in {argument.arg for argument in function.args.args}:
+            result.append(f"{name}: the test does not use the fixture `student`")
+    if assignment.folder.name != assignment.id:
+        result.append(f"the folder is {assignment.folder.name}, the id {assignment.id}")
+    return result

@@ -1,0 +1,242 @@
+"""The pytest plugin: fixtures for checks, and one run of all checks for each submission.
+
+pytest collects an assignment's tests once. Then, in place of its own loop, this plugin runs all of
+them for one submission after the other, so that a further submission costs only its checks.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import reference as reference_package
+from grader.assignment import Assignment, Check
+from grader.checks.draw import Draw
+from grader.errors import (
+    AssignmentError,
+    CheckFailure,
+    Frame,
+    MissingDefinition,
+    RefusedDefinition,
+    StudentError,
+    StudentRaised,
+)
+from grader.grading.titles import PREFIX
+from grader.student import Session, Student
+
+
+
+
+@dataclass
+class Outcome:
+    """What one check came to, before it is scored.
+
+    Attributes:
+        status: as in the report; "fault" when the grader itself failed.
+        message: what is wrong.
+        cause: says which errors are one and the same; checks that meet it again are blocked.
+        frames: the place in the student's files, where known.
+    """
+
+    status: str
+    message: str | None = None
+    expected: str | None = None
+    got: str | None = None
+    misconception: str | None = None
+    hint: str | None = None
+    cause: tuple[str, ...] | None = None
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass
+class Run:
+    """The checks of one submission."""
+
+    session: Session
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+
+class GradingPlugin:
+    """Runs an assignment's checks for submission after submission.
+
+    Args:
+        assignment: the assignment.
+        secret: what inputs are drawn from besides the check's name; "" for public inputs.
+        sessions: the submissions, each as a session; asked for the next when one is done.
+        done: called with each run that is complete.
+        progress: called with the id of each check before it runs.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        secret: str,
+        sessions: Iterator[Session],
+        done: Callable[[Run], None],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._assignment = assignment
+        self._secret = secret
+        self._sessions = sessions
+        self._done = done
+        self._progress = progress
+        self._checks: dict[str, Check] = {check.id: check for _, check in assignment.checks()}
+        self._items: dict[str, list[pytest.Item]] = {}
+        self._run: Run | None = None
+        self._seen: dict[tuple[str, ...], str] = {}
+
+    # fixtures
+
+    @pytest.fixture
+    def student(self) -> Student:
+        """The submission's definitions."""
+        assert self._run is not None
+        return Student(self._run.session)
+
+    @pytest.fixture(scope="session")
+    def reference(self) -> Any:
+        """The right implementations."""
+        return reference_package
+
+    @pytest.fixture
+    def draw(self, request: pytest.FixtureRequest) -> Draw:
+        """Random inputs, the same for every submission; parametrised cases differ."""
+        return Draw(self._assignment.id, request.node.name, self._secret)
+
+    # hooks
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort the tests to their checks; complain where rubric and tests do not fit."""
+        found: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            found.setdefault(check_id(item), []).append(item)
+        problems = [f"{name}: a test without a row in the rubric" for name in found.keys() - self._checks.keys()]
+        problems += [f"{name}: a row without a test" for name in self._checks.keys() - found.keys()]
+        if problems:
+            raise AssignmentError("; ".join(sorted(problems)))
+        self._items = {name: found[name] for name in self._checks}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run all checks for each submission."""
+        for student_session in self._sessions:
+            self._run = Run(student_session)
+            self._seen = {}
+            try:
+                for name, items in self._items.items():
+                    self._progress(name)
+                    self._run.outcomes[name] = self._run_check(self._checks[name], items)
+            finally:
+                student_session.end()
+            self._done(self._run)
+        return True
+
+    def _run_check(self, check: Check, items: list[pytest.Item]) -> Outcome:
+        """Run one check, all its cases; the first that does not pass decides."""
+        assert self._run is not None
+        for needed in check.needs:
+            if self._run.outcomes[needed].status != "passed":
+                return Outcome("blocked", f"Not tried, because it builds on `{needed}`.")
+        self._run.session.begin_check(check.seconds)
+        for item in items:
+            self._outcome: Outcome | None = None
+            seed = Draw(self._assignment.id, item.name, self._secret).seed
+            self._run.session.seed(seed)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
+            if outcome.status != "passed":
+                return self._once(check, outcome)
+        return Outcome("passed")
+
+    def _once(self, check: Check, outcome: Outcome) -> Outcome:
+        """The outcome, or "blocked" when an earlier check met the very same cause."""
+        if outcome.cause is not None:
+            earlier = self._seen.setdefault(outcome.cause, check.id)
+            if earlier != check.id:
+                message = f"Not tried, for the same reason as `{earlier}`: {outcome.message}"
+                return Outcome("blocked", message, frames=outcome.frames)
+        return outcome
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Iterator[None]:
+        """Turn what a test raised into an outcome."""
+        report = yield
+        if call.excinfo is not None:
+            if self._outcome is None or self._outcome.status == "passed":
+                self._outcome = classify(call.excinfo.value)
+        elif call.when == "call":
+            self._outcome = Outcome("passed")
+        return report  # type: ignore[return-value]
+
+
+def check_id(item: pytest.Item) -> str:
+    """The id of the check that a test carries out: its function's name without `test_`."""
+    name: str = getattr(item, "originalname", None) or item.name
+    return name.removeprefix(PREFIX)
+
+
+def classify(error: BaseException) -> Outcome:
+    """What an exception that came out of a check means."""
+    match error:
+        case CheckFailure():
+            message = f"{error.message}\nFor:\n{error.shown}" if error.shown else error.message
+            return Outcome(
+                error.status,
+                message,
+                error.expected,
+                error.got,
+                error.misconception,
+                error.hint,
+                frames=error.frames,
+            )
+        case MissingDefinition():
+            return Outcome(
+                "failed",
+                f"{error}.",
+                expected=error.name,
+                got=error.nearest,
+                misconception="name-misspelt" if error.nearest else None,
+                cause=error.cause,
+                frames=error.frames,
+            )
+        case RefusedDefinition():
+            return Outcome(
+                "refused",
+                f"{error}.",
+                misconception="disallowed-module",
+                cause=error.cause,
+                frames=error.frames,
+            )
+        case StudentRaised(kind="NotImplementedError"):
+            return Outcome(
+                "failed",
+                "It is still to be written: it raises NotImplementedError.",
+                misconception="not-implemented",
+                frames=error.frames[-1:],
+                cause=error.cause,
+            )
+        case StudentRaised():
+            return Outcome(
+                "raised",
+                f"It raised {error}",
+                misconception=error.misconception or _misconception_of(error),
+                frames=error.frames[-1:],
+            )
+        case StudentError():
+            return Outcome(error.status, str(error), frames=error.frames[-1:], cause=error.cause)
+        case AssertionError():
+            return Outcome("failed", str(error).splitlines()[0] if str(error) else None)
+    return Outcome("fault", f"{type(error).__name__}: {error}")
+
+
+
+def _misconception_of(error: StudentRaised) -> str | None:
+    """What an exception means by itself: arguments that do not fit, or a missing GPU."""
+    if error.kind == "TypeError" and not error.frames:
+        return "wrong-signature"
+    if "CUDA" in error.text or "NVIDIA" in error.text:
+        return "cuda-only"
+    return None

@@ -1,0 +1,7 @@
+"""Reads what a student hands in into a `Submission`. Runs nothing of it."""
+
+from grader.intake.files import gather
+from grader.intake.reader import read
+from grader.intake.submission import Chunk, Location, Note, Source, Submission
+
+__all__ = ["Chunk", "Location", "Note", "Source", "Submission", "gather", "read"]

@@ -1,0 +1,134 @@
+"""What grading a submission comes to: the report, its JSON, and its sums."""
+
+import json
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
+
+SCHEMA = "transformer-grader/report/1"
+Status = Literal[
+    "passed", "failed", "raised", "timed_out", "crashed", "refused", "blocked", "review"
+]
+
+
+def plain_number(value: Decimal) -> int | float:
+    """The decimal as the JSON number that looks the same."""
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+Score = Annotated[
+    Decimal, Field(ge=0), PlainSerializer(plain_number, return_type=int | float, when_used="json")
+]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Place(_Model):
+    """A line of a file, or of a cell of a notebook."""
+
+    file: str
+    line: int | None = None
+    cell: int | None = None
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.file
+        place = f"cell {self.cell}, line {self.line}" if self.cell else f"line {self.line}"
+        return f"{self.file}, {place}"
+
+
+class CheckRow(_Model):
+    """What one check of the rubric came to. Every check has exactly one row, whatever happened."""
+
+    id: str
+    title: str
+    status: Status
+    score: Score
+    max_score: Score
+    hidden: bool = False
+    message: str | None = None
+    expected: str | None = None
+    got: str | None = None
+    misconception: str | None = None
+    hint: str | None = None
+    lesson: str | None = None
+    location: Place | None = None
+
+
+class MilestoneRow(_Model):
+    """A milestone with its checks; its score is their sum."""
+
+    id: str
+    title: str
+    score: Score
+    max_score: Score
+    checks: tuple[CheckRow, ...]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.score != sum((check.score for check in self.checks), Decimal(0)):
+            raise ValueError(f"the score of {self.id} is not the sum of its checks")
+        return self
+
+
+class Finding(_Model):
+    """Something that a reader should know and that no check is about."""
+
+    kind: Literal["disallowed", "skipped", "review", "note"]
+    message: str
+    location: Place | None = None
+
+
+class Environment(_Model):
+    """What graded it."""
+
+    grader: str
+    torch: str
+    isolation: Literal["namespaces", "limits", "none"]
+
+
+class Report(_Model):
+    """What grading a submission came to (schema transformer-grader/report/1).
+
+    `status` is "graded"; "refused" when the submission could not be read as one; "error" when the
+    grader itself failed, which is never the student's zero.
+    """
+
+    schema_: Literal["transformer-grader/report/1"] = Field(SCHEMA, alias="schema")
+    submission: str
+    digest: str
+    assignment: str
+    status: Literal["graded", "refused", "error"]
+    score: Score
+    max_score: Score
+    milestones: tuple[MilestoneRow, ...]
+    findings: tuple[Finding, ...] = ()
+    environment: Environment
+    seconds: float
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.score != sum((milestone.score for milestone in self.milestones), Decimal(0)):
+            raise ValueError("the score is not the sum of the milestones")
+        return self
+
+    @property
+    def full_marks(self) -> bool:
+        """Whether every point was reached."""
+        return self.status == "graded" and self.score == self.max_score
+
+    def checks(self) -> list[CheckRow]:
+        """All rows, in order."""
+        return [check for milestone in self.milestones for check in milestone.checks]
+
+    def to_json(self) -> str:
+        """The JSON of the contract, with a newline at its end."""
+        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def read_report(text: str) -> Report:
+    """The report that `Report.to_json` wrote; raises pydantic's ValidationError."""
+    return Report.model_validate(json.loads(text, parse_float=Decimal))

@@ -1,0 +1,209 @@
+"""The report as a student reads it in a terminal."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.report.model import CheckRow, Finding, MilestoneRow, Report
+
+MARKS = {
+    "passed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "raised": ("✗", "red"),
+    "timed_out": ("⧖", "red"),
+    "crashed": ("✗", "red"),
+    "refused": ("⊘", "red"),
+    "blocked": ("–", "dim"),
+    "review": ("?", "yellow"),
+}
+WORDS = {
+    "failed": "failed",
+    "raised": "raised an exception",
+    "timed_out": "took too long",
+    "crashed": "its process ended",
+    "refused": "not allowed",
+    "blocked": "not tried",
+    "review": "a person must look",
+}
+
+
+def points(value: Decimal) -> str:
+    """Points without trailing zeros: "2.5", "3"."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def printable(text: str) -> str:
+    """Text that came from a submission, without control characters that a terminal would obey."""
+    return "".join(
+        c if c in "\n\t" or (c.isprintable() and not 0x202A <= ord(c) <= 0x202E) else f"\\x{ord(c):02x}"
+        for c in text
+    )
+
+
+def print_report(report: Report, console: Console, milestones: Sequence[str] = ()) -> None:
+    """Print a report: milestones with their points, then each problem with what it takes to mend it.
+
+    Args:
+        report: what is printed.
+        console: where to.
+        milestones: ids of those to print; all when empty.
+    """
+    chosen = [m for m in report.milestones if not milestones or m.id in milestones]
+    console.print()
+    console.print(
+        Text.assemble(
+            (printable(report.submission), "bold"), " · ", report.assignment.replace("_", " ")
+        )
+    )
+    if report.status == "refused":
+        for finding in report.findings:
+            console.print(Text(f"Not graded. {printable(finding.message)}", style="red"))
+        return
+    console.print(_overview(chosen))
+    for milestone in chosen:
+        rows = [c for c in milestone.checks if c.status not in ("passed", "blocked")]
+        blocked = [c for c in milestone.checks if c.status == "blocked"]
+        if not rows and not blocked:
+            continue
+        console.print()
+        console.print(Text(milestone.title, style="bold underline"))
+        for check in rows:
+            console.print(_problem(check))
+        if blocked:
+            console.print(_blocked(blocked))
+    _print_findings(report.findings, console)
+    console.print()
+    console.print(_verdict(report, chosen))
+
+
+def _overview(milestones: list[MilestoneRow]) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for milestone in milestones:
+        style = "green" if milestone.score == milestone.max_score else "yellow"
+        marks = Text()
+        for check in milestone.checks:
+            mark, color = MARKS[check.status]
+            marks.append(mark, style=color)
+        score = f"{points(milestone.score)} / {points(milestone.max_score)}"
+        table.add_row(milestone.title, Text(score, style=style), marks)
+    return table
+
+
+def _problem(check: CheckRow) -> RenderableType:
+    mark, color = MARKS[check.status]
+    head = Text.assemble((f"{mark} ", color), (check.title, "bold"))
+    head.append(f"  {points(check.score)} / {points(check.max_score)}", style="dim")
+    if check.status != "failed":
+        head.append(f"  ({WORDS[check.status]})", style=color)
+    body = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    body.add_column(style="dim", no_wrap=True)
+    body.add_column(overflow="fold")
+    rows = [
+        ("", check.message),
+        ("expected", check.expected),
+        ("got", check.got),
+        ("where", str(check.location) if check.location else None),
+        ("mistake", check.misconception),
+        ("hint", check.hint),
+        ("reread", check.lesson),
+    ]
+    for label, text in rows:
+        if text:
+            body.add_row(label, Text(printable(text)))
+    return Group(head, Padding(body, (0, 0, 1, 2)))
+
+
+def _blocked(checks: list[CheckRow]) -> RenderableType:
+    """One line for each reason, with the checks that were not tried for it."""
+    reasons: dict[str, list[CheckRow]] = {}
+    for check in checks:
+        reasons.setdefault(check.message or "", []).append(check)
+    lines: list[RenderableType] = []
+    for reason, group in reasons.items():
+        total = points(sum((c.max_score for c in group), Decimal(0)))
+        names = ", ".join(check.id for check in group)
+        text = Text(f"– {printable(reason)}", style="dim")
+        text.append(f"\n  {names} (0 / {total})", style="dim")
+        lines.append(text)
+    return Group(*lines)
+
+
+def _print_findings(findings: Sequence[Finding], console: Console) -> None:
+    if not findings:
+        return
+    console.print()
+    console.print(Text("Also", style="bold underline"))
+    for finding in findings[:20]:
+        style = "red" if finding.kind == "disallowed" else "yellow" if finding.kind == "review" else ""
+        place = f"{finding.location}: " if finding.location else ""
+        console.print(Text(f"• {printable(place + finding.message)}", style=style))
+    if len(findings) > 20:
+        console.print(f"• and {len(findings) - 20} more")
+
+
+def _verdict(report: Report, milestones: list[MilestoneRow]) -> Text:
+    score = sum((m.score for m in milestones), Decimal(0))
+    total = sum((m.max_score for m in milestones), Decimal(0))
+    if report.status == "error":
+        return Text("The grader itself failed; this is not a grade. See above.", style="bold red")
+    text = Text(f"{points(score)} of {points(total)} points", style="bold")
+    review = sum(c.status == "review" for m in milestones for c in m.checks)
+    if score == total:
+        text.append(" – everything is right.", style="green")
+    else:
+        first = next(
+            c for m in milestones for c in m.checks if c.status not in ("passed", "blocked")
+        )
+        text.append(f" – begin with: {first.title}", style="yellow")
+    if review:
+        text.append(f" {review} to be looked at by a person.")
+    text.append(f"  ({report.seconds:.1f} s)", style="dim")
+    return text
+
+
+def class_line(report: Report) -> str:
+    """A submission in a line, while a class is graded."""
+    score = f"{points(report.score)}/{points(report.max_score)}"
+    return f"{printable(report.submission)}: {report.status} {score} in {report.seconds:.1f} s"
+
+
+def class_table(reports: Sequence[Report]) -> Table:
+    """A class in a table: a line a submission, with milestones and misconceptions."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("submission", overflow="fold")
+    table.add_column("score", justify="right")
+    titles = [milestone.id for milestone in reports[0].milestones] if reports else []
+    for title in titles:
+        table.add_column(title, justify="right")
+    table.add_column("what to look at", overflow="fold")
+    for report in reports:
+        style = "green" if report.full_marks else ""
+        score = f"{points(report.score)}/{points(report.max_score)}"
+        table.add_row(
+            Text(printable(report.submission), style=style),
+            Text(score, style=style),
+            *(points(milestone.score) for milestone in report.milestones),
+            Text(_remark(report)),
+        )
+    return table
+
+
+def _remark(report: Report) -> str:
+    """The misconceptions that a report names, or else what went wrong first."""
+    if report.status != "graded":
+        return printable(f"{report.status}: {report.findings[0].message if report.findings else ''}")
+    checks = report.checks()
+    named = list(dict.fromkeys(c.misconception for c in checks if c.misconception))
+    if named:
+        return ", ".join(named)
+    first = next((c for c in checks if c.status not in ("passed", "blocked")), None)
+    if first is None:
+        return ""
+    if first.status in ("timed_out", "crashed", "raised"):
+        return printable(f"{WORDS[first.status]}: {first.id}")
+    return first.id

@@ -1,0 +1,6 @@
+"""What a check holds: proxies for the definitions of a submission, which run in a worker."""
+
+from grader.student.proxies import CallResult, Definition, Layer, Parameter, Student
+from grader.student.session import Session
+
+__all__ = ["CallResult", "Definition", "Layer", "Parameter", "Session", "Student"]

@@ -1,0 +1,204 @@
+"""Proxies for a submission's functions, classes and modules; they are called like the real ones."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from grader.errors import CheckFailure, StudentCrashed
+from grader.student.session import Session
+from grader.worker.answers import Foreign, Kept
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """What one call came to.
+
+    Attributes:
+        returned: the value; a `Layer` where a module was made.
+        inputs: the arguments as they were after the call.
+        operations: arithmetic operations counted, if asked for.
+        input_gradients: of the arguments asked for; None where the output does not depend on one,
+            and None altogether where the output has no gradient.
+        parameter_gradients: by parameter name, likewise.
+    """
+
+    returned: Any
+    inputs: list[Any]
+    operations: int | None = None
+    input_gradients: list[Tensor | None] | None = None
+    parameter_gradients: dict[str, Tensor | None] | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a student's module."""
+
+    value: Tensor
+    requires_grad: bool
+
+
+class _Callable:
+    """Calls something in the worker, with its arguments bound by name or position."""
+
+    def __init__(self, session: Session, name: str, arguments: tuple[str, ...]) -> None:
+        self._session = session
+        self._arguments = arguments
+        self.name = name
+
+    def _target(self) -> Any:
+        raise NotImplementedError
+
+    def call(
+        self,
+        *values: Any,
+        probe: Tensor | None = None,
+        gradients_of: tuple[int, ...] = (),
+        count: bool = False,
+        train: bool = False,
+        omit_none: bool = False,
+        **named: Any,
+    ) -> CallResult:
+        """Call it, and return more than its value.
+
+        Args:
+            values: arguments in the assignment's order; tensors are sent as copies.
+            probe: with it, gradients of `sum(output · probe)` are computed, where the output is the
+                first returned tensor of the probe's shape.
+            gradients_of: positions of the arguments whose gradients are wanted.
+            count: count operations.
+            train: leave a module that is made in train mode, and keep gradients on.
+            omit_none: leave arguments that were not given out, in place of passing None.
+            named: arguments by the assignment's names.
+
+        Raises:
+            StudentError: the call came to no answer.
+        """
+        given: dict[str, Any] = dict(zip(self._arguments, values, strict=False))
+        given.update(named)
+        request: dict[str, Any] = {
+            "target": self._target(),
+            "inputs": [
+                {"names": self._session.assignment.argument_names(name), "value": given.get(name)}
+                for name in self._arguments
+                if name in given or not omit_none
+            ],
+            "probe": probe,
+            "gradients_of": list(gradients_of),
+            "count": count,
+            "train": train,
+        }
+        answer = self._session.request(self.name, "call", request)
+        return self._read(answer, probe is not None, len(gradients_of), count)
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """The value that a call returns."""
+        return self.call(*values, **named).returned
+
+    def _read(self, answer: Any, gradients: bool, wanted: int, count: bool) -> CallResult:
+        """The answer as a result, if it has the form that an honest worker gives it."""
+        try:
+            returned = answer["returned"]
+            if isinstance(returned, Kept):
+                returned = Layer(self._session, self.name, returned)
+            result = CallResult(
+                returned,
+                list(answer["inputs"]),
+                _count(answer["operations"]) if count else None,
+                _tensors(answer["input_gradients"], wanted) if gradients else None,
+                _named_tensors(answer["parameter_gradients"]) if gradients else None,
+            )
+        except (TypeError, KeyError, ValueError):
+            raise StudentCrashed("What came back is not an answer.") from None
+        return result
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(value)
+    return value
+
+
+def _tensors(value: Any, wanted: int) -> list[Tensor | None] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != wanted:
+        raise ValueError(value)
+    if not all(item is None or isinstance(item, Tensor) for item in value):
+        raise ValueError(value)
+    return value
+
+
+def _named_tensors(value: Any) -> dict[str, Tensor | None] | None:
+    if value is None:
+        return None
+    if not all(isinstance(k, str) and (v is None or isinstance(v, Tensor)) for k, v in value.items()):
+        raise ValueError(value)
+    return dict(value)
+
+
+class Definition(_Callable):
+    """A function or class of the submission, by the assignment's name."""
+
+    def _target(self) -> str:
+        return self.name
+
+
+class Layer(_Callable):
+    """A module that the submission made; it lives in the worker, in eval mode unless said."""
+
+    def __init__(self, session: Session, name: str, kept: Kept) -> None:
+        component = session.assignment.component(name)
+        super().__init__(session, name, component.forward or component.arguments)
+        self._kept = kept
+
+    def _target(self) -> Kept:
+        return self._kept
+
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters by name, in order of registration; shared ones once."""
+        answer = self._session.request(self.name, "parameters", {"target": self._kept})
+        try:
+            parameters = {
+                str(name): Parameter(entry["value"], entry["requires_grad"] is True)
+                for name, entry in answer.items()
+            }
+        except (TypeError, KeyError, AttributeError):
+            raise StudentCrashed("What came back is not an answer.") from None
+        for name, parameter in parameters.items():
+            if not isinstance(parameter.value, Tensor):
+                found = parameter.value
+                what = found.text if isinstance(found, Foreign) else type(found).__name__
+                raise CheckFailure(f"The parameter `{name}` is no ordinary tensor ({what}).")
+        return parameters
+
+    def set_parameters(self, values: dict[str, Tensor]) -> None:
+        """Copy values into parameters, by name."""
+        self._session.request(self.name, "set_parameters", {"target": self._kept, "values": values})
+
+    def train(self, mode: bool = True) -> None:
+        """Put the module into train mode, or with False into eval mode."""
+        self._session.request(self.name, "mode", {"target": self._kept, "train": mode})
+
+    def eval(self) -> None:
+        """Put the module into eval mode."""
+        self.train(False)
+
+
+class Student:
+    """A submission, as checks see it: its definitions are attributes.
+
+    `student.MultiHeadAttention(d_model=32, n_heads=4)` makes a layer in the worker.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Definition:
+        """The definition of that name; raises MissingDefinition or RefusedDefinition."""
+        try:
+            component = self._session.assignment.component(name)
+        except StopIteration:
+            raise AttributeError(name) from None
+        self._session.require(name)
+        return Definition(self._session, name, component.arguments)

@@ -1,0 +1,211 @@
+"""A submission in a worker: started when first asked, loaded once, started anew after a crash."""
+
+import time
+from typing import Any
+
+from grader.assignment import Assignment
+from grader.errors import (
+    Frame,
+    MissingDefinition,
+    RefusedDefinition,
+    StudentCrashed,
+    StudentError,
+    StudentRaised,
+    StudentTimedOut,
+)
+from grader.intake import Location, Note, Submission
+from grader.intake.definitions import choose_modules, definitions, nearest_name
+from grader.policy import Use, disallowed_uses
+from grader.sandbox import Limits
+from grader.worker.client import Launcher, Worker
+
+MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
+
+
+class Session:
+    """The one way from checks to a submission's code.
+
+    Args:
+        submission: what was handed in.
+        assignment: what it is graded for.
+        launcher: starts workers.
+    """
+
+    def __init__(self, submission: Submission, assignment: Assignment, launcher: Launcher) -> None:
+        self.submission = submission
+        self.assignment = assignment
+        self.modules = choose_modules(
+            submission.sources.values(), assignment.names, assignment.module
+        )
+        self.uses: list[Use] = disallowed_uses(
+            submission.sources, assignment.names, assignment.disallowed
+        )
+        self.notes: list[Note] = []
+        self.peak_bytes = 0
+        self._launcher = launcher
+        self._worker: Worker | None = None
+        self._found: set[str] = set()
+        self._load_error: StudentError | None = None
+        self._downfalls: dict[str, list[StudentError]] = {}
+        self._raised_at_load: list[StudentRaised] = []
+        self._deadline = time.monotonic() + assignment.limits.submission_seconds
+        self._check_deadline = self._deadline
+        self._call_seconds = assignment.limits.call_seconds
+        self._seed = 0
+
+    def begin_check(self, seconds: float | None) -> None:
+        """Give the next check its time: its own, for a single call too, or what is usual."""
+        limits = self.assignment.limits
+        self._call_seconds = seconds or limits.call_seconds
+        self._check_deadline = time.monotonic() + (seconds or limits.check_seconds)
+
+    def seed(self, seed: int) -> None:
+        """Set where the seeds of the next calls start; each call gets the next one.
+
+        So what is random in the student's code is the same in every grading, and yet differs from
+        one call to the next.
+        """
+        self._seed = seed
+
+    def require(self, name: str) -> None:
+        """See that a definition is there and allowed.
+
+        Raises:
+            MissingDefinition: it is not there.
+            RefusedDefinition: it uses what the assignment does not allow.
+            StudentError: the submission could not be loaded.
+        """
+        for use in self.uses:
+            if use.definition == name:
+                frames = (Frame(use.location.file, use.line, name),)
+                raise RefusedDefinition(name, use.name, frames)
+        if not self.modules:
+            raise self._missing(name)
+        self._running()
+        if name not in self._found:
+            raise self._missing(name)
+
+    def request(self, name: str, operation: str, arguments: dict[str, Any]) -> Any:
+        """Have the worker carry out an operation within the time that is left.
+
+        Args:
+            name: the definition concerned. One that brought its worker down twice is not asked
+                again, so that code that never ends does not cost its limit in every check.
+            operation: one of the runtime's.
+            arguments: the operation's.
+
+        Raises:
+            StudentError: it came to no answer.
+        """
+        downfalls = self._downfalls.setdefault(name, [])
+        if len(downfalls) >= MAX_DOWNFALLS:
+            raise downfalls[0]
+        worker = self._running()
+        self._seed += 1
+        try:
+            return worker.request(operation, arguments, self._seconds(), self._seed)
+        except (StudentTimedOut, StudentCrashed) as error:
+            if downfalls:
+                error.cause = downfalls[0].cause
+            else:
+                error.cause = ("downfall", name)
+            downfalls.append(error)
+            raise
+
+    def end(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self.peak_bytes = max(self.peak_bytes, self._worker.end().peak_bytes)
+            self._worker = None
+
+    def locate(self, frame: Frame) -> Location:
+        """Where a frame's line stands in what was handed in."""
+        return self.submission.locate(frame.file, frame.line)
+
+    def _seconds(self) -> float:
+        now = time.monotonic()
+        limits = self.assignment.limits
+        if now >= self._deadline:
+            raise StudentTimedOut(
+                f"The submission used up its {limits.submission_seconds:g} s."
+            )
+        if now >= self._check_deadline:
+            raise StudentTimedOut("The check's time was used up.")
+        return min(self._call_seconds, self._check_deadline - now, self._deadline - now)
+
+    def _running(self) -> Worker:
+        """A worker with the submission loaded."""
+        if self._load_error is not None:
+            raise self._load_error
+        if self._worker is not None and self._worker.ended is None:
+            return self._worker
+        self.end()
+        limits = self.assignment.limits
+        self._worker = self._launcher.start(
+            Limits(
+                cpu_seconds=int(limits.submission_seconds) + 10,
+                memory_bytes=limits.memory_mb * 2**20,
+            ),
+            limits.trains,
+        )
+        try:
+            self._load(self._worker)
+        except (StudentTimedOut, StudentCrashed) as error:
+            kind = type(error)
+            self._load_error = kind(f"While the module was being loaded: {error}")
+            self._load_error.cause = ("load",)
+            self.end()
+            raise self._load_error from None
+        return self._worker
+
+    def _load(self, worker: Worker) -> None:
+        arguments = {
+            "sources": {
+                path: [[chunk.first_line, chunk.text] for chunk in source.chunks]
+                for path, source in self.submission.sources.items()
+            },
+            "modules": [module.path for module in self.modules],
+            "tolerant": [path for path, s in self.submission.sources.items() if s.is_notebook],
+            "names": list(self.assignment.names),
+        }
+        answer = worker.request("load", arguments, self.assignment.limits.load_seconds, self._seed)
+        try:
+            found = {str(name) for name in answer["found"]}
+            errors = [
+                StudentRaised(
+                    str(fault["type"]),
+                    str(fault["message"]),
+                    tuple(
+                        Frame(str(f["file"]), int(f["line"]), str(f["function"]))
+                        for f in fault["frames"]
+                    ),
+                )
+                for _, fault in answer["errors"]
+            ]
+        except (TypeError, KeyError, ValueError, LookupError):
+            worker.end()
+            raise StudentCrashed("What came back is not an answer.") from None
+        self._found = found & set(self.assignment.names)
+        self._raised_at_load = errors
+        if not self.notes:
+            self._note_load_errors(errors)
+
+    def _note_load_errors(self, errors: list[StudentRaised]) -> None:
+        for error in errors:
+            place = self.locate(error.frames[-1]) if error.frames else None
+            self.notes.append(
+                Note(
+                    "note",
+                    f"Code at top level raised {error}. What was defined before it is graded.",
+                    place,
+                )
+            )
+
+    def _missing(self, name: str) -> MissingDefinition:
+        defined = {other for s in self.submission.sources.values() for other in definitions(s)}
+        error = MissingDefinition(name, nearest_name(name, defined - set(self.assignment.names)))
+        if name in defined and self._raised_at_load:
+            first = self._raised_at_load[0]
+            error.args = (f"`{name}` was never defined, because the module raised {first}",)
+            error.frames = first.frames[-1:]
+        return error

@@ -1,0 +1,183 @@
+"""Reads the worker's frames on the trusted side: validated, sized, and then as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from safetensors import SafetensorError, deserialize
+
+from grader.worker.protocol import MAX_DEPTH, ProtocolError
+
+DTYPES = {
+    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+    "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8,
+    "U8": torch.uint8, "BOOL": torch.bool,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A value of a kind that does not travel: its type's name, and a text that describes it."""
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A number under which the worker keeps an object, such as a module."""
+
+    number: int
+    type: str
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _Tensor(_Strict):
+    k: Literal["tensor"]
+    i: str
+    grad: bool
+
+
+class _Float(_Strict):
+    k: Literal["float"]
+    v: Literal["nan", "inf", "-inf"]
+
+
+class _Sequence(_Strict):
+    k: Literal["tuple", "list"]
+    v: list["Node"]
+
+
+class _Dict(_Strict):
+    k: Literal["dict"]
+    v: list[Annotated[list["Node"], Field(min_length=2, max_length=2)]]
+
+
+class _Object(_Strict):
+    k: Literal["object"]
+    type: str
+    text: str
+
+
+class _Ref(_Strict):
+    k: Literal["ref"]
+    n: Annotated[int, Field(ge=0, lt=2**31)]
+    type: str
+
+
+def _kind(node: Any) -> str:
+    if isinstance(node, dict):
+        return str(node.get("k"))
+    return "scalar"
+
+
+Node = Annotated[
+    Annotated[None | bool | int | float | str, Tag("scalar")]
+    | Annotated[_Tensor, Tag("tensor")]
+    | Annotated[_Float, Tag("float")]
+    | Annotated[_Sequence, Tag("tuple")]
+    | Annotated[_Sequence, Tag("list")]
+    | Annotated[_Dict, Tag("dict")]
+    | Annotated[_Object, Tag("object")]
+    | Annotated[_Ref, Tag("ref")],
+    Discriminator(_kind),
+]
+
+
+class FrameModel(_Strict):
+    """One frame of a traceback."""
+
+    file: Annotated[str, Field(max_length=400)]
+    line: Annotated[int, Field(ge=1, lt=2**31)]
+    function: Annotated[str, Field(max_length=200)]
+
+
+class FaultModel(_Strict):
+    """An exception in the student's code."""
+
+    type: Annotated[str, Field(max_length=200)]
+    message: Annotated[str, Field(max_length=4000)]
+    frames: Annotated[list[FrameModel], Field(max_length=20)]
+
+
+class Answer(_Strict):
+    """The header of a worker's answer."""
+
+    id: int
+    value: Node = None
+    fault: FaultModel | None = None
+
+
+for _model in (_Sequence, _Dict, Answer):
+    _model.model_rebuild()
+
+
+def read_answer(head: bytes, body: bytes) -> tuple[Answer, Any]:
+    """The validated header, and its value with the tensors in place.
+
+    Raises:
+        ProtocolError: the frame is not what an honest worker sends.
+    """
+    try:
+        answer = Answer.model_validate_json(head)
+    except ValidationError as error:
+        raise ProtocolError(f"the answer's header is malformed ({error.error_count()} errors)") from None
+    except RecursionError:
+        raise ProtocolError("the answer's header is nested too deeply") from None
+    return answer, _value(answer.value, _tensors(body), 0)
+
+
+def _tensors(body: bytes) -> dict[str, torch.Tensor]:
+    if not body:
+        return {}
+    try:
+        entries = deserialize(body)
+    except (SafetensorError, ValueError) as error:
+        raise ProtocolError(f"the answer's body is no safetensors: {error}") from None
+    tensors = {}
+    for name, entry in entries:
+        dtype = DTYPES.get(entry["dtype"])
+        if dtype is None:
+            raise ProtocolError(f"dtype {entry['dtype']} does not travel")
+        data, shape = bytearray(entry["data"]), entry["shape"]
+        flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+        try:
+            tensors[name] = flat.reshape(shape)
+        except RuntimeError:
+            raise ProtocolError("a tensor's size does not fit its shape") from None
+    return tensors
+
+
+def _value(node: Any, tensors: Mapping[str, torch.Tensor], depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise ProtocolError(f"nested deeper than {MAX_DEPTH} levels")
+    match node:
+        case _Tensor():
+            if node.i not in tensors:
+                raise ProtocolError("a tensor that is announced is not there")
+            return tensors[node.i]
+        case _Float():
+            return float(node.v)
+        case _Sequence():
+            items = [_value(item, tensors, depth + 1) for item in node.v]
+            return tuple(items) if node.k == "tuple" else items
+        case _Dict():
+            pairs = [[_value(item, tensors, depth + 1) for item in pair] for pair in node.v]
+            return {_hashable(key): value for key, value in pairs}
+        case _Object():
+            return Foreign(node.type, node.text)
+        case _Ref():
+            return Kept(node.n, node.type)
+        case _:
+            return node
+
+
+def _hashable(key: Any) -> Any:
+    if isinstance(key, (str, int, float, bool, type(None), Foreign, Kept)):
+        return key
+    raise ProtocolError("a dict's key is neither a number nor a text")

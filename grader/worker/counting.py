@@ -1,0 +1,64 @@
+"""Counts arithmetic operations while a call runs; part of the worker."""
+
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+aten = torch.ops.aten
+
+
+class OperationCounter(TorchDispatchMode):
+    """Counts every operation on tensors: 2·m·n·k for a matrix product, else one per element.
+
+    Views cost nothing. Elementwise operations and reductions cost the larger of what they read and
+    what they write, in elements, so attention by broadcasting and sums is counted as well as a
+    matrix product. `count` is exact for given shapes, but it is the worker's own word.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: else the first use imports `torch._dynamo`, for 0.9 s (torch 2.4 and later)."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:  # noqa: D102
+        result = func(*args, **(kwargs or {}))
+        self.count += _operations(func, args, result)
+        return result
+
+
+def _operations(func: Any, args: Any, result: Any) -> int:
+    packet = func.overloadpacket
+    if packet in (aten.mm, aten.bmm, aten.mv, aten.dot):
+        return 2 * args[0].numel() * (args[1].shape[-1] if args[1].dim() > 1 else 1)
+    if packet in (aten.addmm, aten.baddbmm, aten.addbmm, aten.addmv):
+        left, right = args[1], args[2]
+        return int(2 * left.numel() * (right.shape[-1] if right.dim() > 1 else 1) + result.numel())
+    if packet is aten.convolution:
+        weight = args[1]
+        return int(2 * result.numel() * weight.shape[1:].numel())
+    if _is_view(func):
+        return 0
+    sizes = [tensor.numel() for tensor in _tensors((args, result))]
+    return max(sizes, default=0)
+
+
+def _is_view(func: Any) -> bool:
+    """Whether the operation only looks at its input anew, and computes nothing."""
+    returns = func._schema.returns
+    alias = returns[0].alias_info if returns else None
+    return alias is not None and not alias.is_write
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    if isinstance(tree, (tuple, list)):
+        return [tensor for item in tree for tensor in _tensors(item)]
+    return []

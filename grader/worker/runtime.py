@@ -1,0 +1,294 @@
+"""What runs inside the worker: loads the submission, then answers requests one by one.
+
+Nothing that is said here is believed by the trusted side beyond its form: this process belongs to
+the student's code as soon as that has run. So there is no secret in it, and no verdict.
+"""
+
+import inspect
+import json
+import random
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy
+import torch
+from safetensors.torch import load as load_safetensors
+
+from grader.worker.counting import OperationCounter
+from grader.worker.modules import PACKAGE, ROOT, Chunk, StudentModules
+from grader.worker.protocol import Channel, ConnectionEnded, Encoder, clean_text, decode, pack
+
+MAX_FRAMES = 12  # of a traceback that are sent
+
+
+class Runtime:
+    """The state of one worker: the loaded modules and the objects that the checks hold."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._modules: list[Any] = []
+        self._objects: dict[int, Any] = {}
+        self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "load": self._load,
+            "call": self._call,
+            "parameters": self._parameters,
+            "set_parameters": self._set_parameters,
+            "mode": self._mode,
+        }
+
+    def serve(self) -> None:
+        """Answer requests until the trusted side closes the socket."""
+        while True:
+            try:
+                head, body = self._channel.receive()
+            except ConnectionEnded:
+                return
+            self._channel.send(self._answer(head, body))
+
+    def _answer(self, head: bytes, body: bytes) -> bytes:
+        request = json.loads(head)
+        tensors = load_safetensors(body) if body else {}
+        answer: dict[str, Any] = {"id": request["id"]}
+        encoder = Encoder(self._keep)
+        try:
+            self._reset(request["seed"])
+            arguments = decode(request["arguments"], tensors, self._objects.__getitem__)
+            answer["value"] = encoder.encode(self._operations[request["operation"]](arguments))
+            frame = pack(answer, encoder.tensors)
+        except BaseException as error:
+            answer.pop("value", None)
+            answer["fault"] = describe(error)
+            frame = pack(answer, {})
+        _flush()
+        return frame
+
+    def _keep(self, value: Any) -> int | None:
+        """Keep modules for later requests; everything else is only described."""
+        if not isinstance(value, torch.nn.Module) and not _is_plain_layer(value):
+            return None
+        number = len(self._objects)
+        self._objects[number] = value
+        return number
+
+    @staticmethod
+    def _reset(seed: int) -> None:
+        """Put back what an earlier call may have changed for all calls."""
+        random.seed(seed)
+        numpy.random.seed(seed % 2**32)
+        torch.manual_seed(seed)
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+        sys.setrecursionlimit(1000)
+
+    # operations
+
+    def _load(self, arguments: dict[str, Any]) -> Any:
+        """Run the submission's modules; answers which of the wanted names there are."""
+        sources = {
+            path: [Chunk(line, text) for line, text in chunks]
+            for path, chunks in arguments["sources"].items()
+        }
+        order: list[str] = arguments["modules"]
+        finder = StudentModules(sources, order[0], set(arguments["tolerant"]))
+        finder.install()
+        self._modules = [finder.load(path) for path in order]
+        return {
+            "found": [name for name in arguments["names"] if self._find(name) is not None],
+            "errors": [[path, describe(error)] for path, error in finder.errors],
+        }
+
+    def _find(self, name: str) -> Any:
+        """The object of that name in the first module that has it, or None."""
+        for module in self._modules:
+            value = module.__dict__.get(name)
+            if value is not None:
+                return value
+        return None
+
+    def _call(self, arguments: dict[str, Any]) -> Any:
+        """Call a definition or a kept object.
+
+        Answers the returned value, the inputs as they are afterwards, and, when asked for, the
+        gradients of `sum(output · probe)` and the operations counted.
+        """
+        target = arguments["target"]
+        if isinstance(target, str):
+            name, target = target, self._find(target)
+            if target is None:
+                raise NameError(f"{name} is not defined")
+        train = arguments.get("train", False)
+        inputs = [item["value"] for item in arguments["inputs"]]
+        probe = arguments.get("probe")
+        wanted = arguments.get("gradients_of", [])
+        for index in wanted:
+            inputs[index] = inputs[index].clone().requires_grad_(True)
+        # What is called may be a leaf that it wants to change, so it is looked at again afterwards.
+        call = bind(target, arguments["inputs"], inputs)
+        counter = OperationCounter() if arguments.get("count") else None
+        with torch.set_grad_enabled(probe is not None or train):
+            if counter is None:
+                returned = call()
+            else:
+                with counter:
+                    returned = call()
+        answer: dict[str, Any] = {"returned": returned, "inputs": inputs}
+        if isinstance(returned, torch.nn.Module) and not train:
+            returned.eval()
+        if counter is not None:
+            answer["operations"] = counter.count
+        if probe is not None:
+            answer.update(self._gradients(target, returned, probe, [inputs[i] for i in wanted]))
+        return answer
+
+    @staticmethod
+    def _gradients(target: Any, returned: Any, probe: Any, inputs: list[Any]) -> dict[str, Any]:
+        output = first_of_shape(returned, probe.shape)
+        if output is None or not output.requires_grad:
+            return {"input_gradients": None, "parameter_gradients": None}
+        named = list(target.named_parameters()) if isinstance(target, torch.nn.Module) else []
+        trained = [(name, parameter) for name, parameter in named if parameter.requires_grad]
+        leaves = [*inputs, *(parameter for _, parameter in trained)]
+        gradients = torch.autograd.grad((output * probe).sum(), leaves, allow_unused=True)
+        names = [name for name, _ in trained]
+        return {
+            "input_gradients": list(gradients[: len(inputs)]),
+            "parameter_gradients": dict(zip(names, gradients[len(inputs) :], strict=True)),
+        }
+
+    @staticmethod
+    def _parameters(arguments: dict[str, Any]) -> Any:
+        """The parameters of a module by name, in the order of registration, shared ones once."""
+        return {
+            name: {"value": parameter, "requires_grad": bool(parameter.requires_grad)}
+            for name, parameter in _module(arguments["target"]).named_parameters()
+        }
+
+    @staticmethod
+    def _set_parameters(arguments: dict[str, Any]) -> Any:
+        """Copy values into parameters of the same name and shape."""
+        parameters = dict(_module(arguments["target"]).named_parameters())
+        with torch.no_grad():
+            for name, value in arguments["values"].items():
+                parameters[name].copy_(value)
+        return None
+
+    @staticmethod
+    def _mode(arguments: dict[str, Any]) -> Any:
+        """Put a module into train or eval mode."""
+        _module(arguments["target"]).train(arguments["train"])
+        return None
+
+
+def bind(target: Any, arguments: list[dict[str, Any]], values: list[Any]) -> Callable[[], Any]:
+    """A call of `target` with its arguments bound by position, as the assignment fixes their order.
+
+    Names matter where position cannot tell: for keyword-only parameters, and for an argument whose
+    place is taken by a further parameter with a default, as `mask` is in `(q, k, v, dropout=0.0,
+    mask=None)`. A None that has no place of its own is left out.
+
+    Args:
+        target: a class, a function, or any callable.
+        arguments: each with its `names`, the assignment's own name first.
+        values: the value of each.
+    """
+    try:
+        parameters = list(inspect.signature(_signature_of(target)).parameters.values())
+    except (TypeError, ValueError):
+        return lambda: target(*_without_trailing_none(values))
+    kinds = inspect.Parameter
+    if any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
+        return lambda: target(*_without_trailing_none(values))
+    takes_any = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters)
+    free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
+    every_name = {name for argument in arguments for name in argument["names"]}
+    chosen: dict[str, Any] = {}
+    for argument, value in zip(arguments, values, strict=True):
+        left = [p for p in free if p.name not in chosen]
+        named = [p for p in left if _plain(p.name) in argument["names"]]
+        slots = [p for p in left if p.kind is not kinds.KEYWORD_ONLY]
+        slot = slots[0] if slots else None
+        if named and (slot is None or (_is_further(slot) and _plain(slot.name) not in every_name)):
+            chosen[named[0].name] = value
+        elif slot is not None and (value is not None or not _is_further(slot) or slot in named):
+            chosen[slot.name] = value
+        elif value is None:
+            continue
+        elif takes_any:
+            chosen[argument["names"][0]] = value
+        else:
+            raise TypeError(f"it takes no argument for {argument['names'][0]}")
+    positional = [
+        chosen.pop(p.name) for p in free if p.kind is kinds.POSITIONAL_ONLY and p.name in chosen
+    ]
+    return lambda: target(*positional, **chosen)
+
+
+def _plain(name: str) -> str:
+    return name.lower().strip("_")
+
+
+def _is_further(parameter: inspect.Parameter) -> bool:
+    """Whether a call may leave the parameter out."""
+    return parameter.default is not inspect.Parameter.empty
+
+
+def _without_trailing_none(values: list[Any]) -> list[Any]:
+    return values[:-1] if values and values[-1] is None else values
+
+
+def _signature_of(target: Any) -> Any:
+    """What holds the signature: a module's is its forward's."""
+    return target.forward if isinstance(target, torch.nn.Module) else target
+
+
+def first_of_shape(returned: Any, shape: torch.Size) -> Any:
+    """The first tensor of that shape in a returned value, looking into tuples, lists and dicts."""
+    if isinstance(returned, torch.Tensor):
+        return returned if returned.shape == shape else None
+    if isinstance(returned, Mapping):
+        returned = list(returned.values())
+    elif not isinstance(returned, (tuple, list)):
+        returned = list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else []
+    found = (first_of_shape(item, shape) for item in returned)
+    return next((tensor for tensor in found if tensor is not None), None)
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """An exception as type, message and the frames of the student's own files."""
+    try:
+        message = clean_text(str(error), 600)
+    except Exception:
+        message = ""
+    frames = []
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        if name.startswith(ROOT):
+            function = clean_text(frame.f_code.co_name, 100)
+            frames.append({"file": name.removeprefix(ROOT), "line": line, "function": function})
+    if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(ROOT):
+        file = error.filename.removeprefix(ROOT)
+        frames.append({"file": file, "line": error.lineno or 1, "function": "<module>"})
+    if len(frames) > MAX_FRAMES:
+        frames = frames[: MAX_FRAMES // 2] + frames[-MAX_FRAMES // 2 :]
+    return {"type": clean_text(type(error).__name__, 100), "message": message, "frames": frames}
+
+
+def _is_plain_layer(value: Any) -> bool:
+    """A callable object of a class of the student's own."""
+    return callable(value) and type(value).__module__.split(".")[0] == PACKAGE
+
+
+def _module(target: Any) -> torch.nn.Module:
+    if not isinstance(target, torch.nn.Module):
+        raise TypeError(f"{type(target).__name__} is not an nn.Module, so it has no parameters")
+    return target
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass

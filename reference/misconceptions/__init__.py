@@ -1,0 +1,20 @@
+"""Wrong implementations that are recognised, each a small change to the reference.
+
+An id is the one by which reports name the misconception; `SENTENCES` says in a sentence what was
+done and what is right.
+"""
+
+from reference.misconceptions.attention import ATTENTION_MUTANTS, Attention
+from reference.misconceptions.heads import MERGE_MUTANTS, SPLIT_MUTANTS
+from reference.misconceptions.layer import LAYER_MUTANTS, layer_mutant
+from reference.misconceptions.sentences import SENTENCES
+
+__all__ = [
+    "ATTENTION_MUTANTS",
+    "LAYER_MUTANTS",
+    "MERGE_MUTANTS",
+    "SENTENCES",
+    "SPLIT_MUTANTS",
+    "Attention",
+    "layer_mutant",
+]
