@@ -1,20 +1,20 @@
 """Everything that can go wrong, in one tree.
 
-    GraderError
-    ├── InputError            what was handed in, or asked for, cannot be graded; one sentence
-    ├── AssignmentError       a rubric or its checks are not as they must be
-    ├── WorkerUnavailable     the grader could not start or reach a worker: its own fault
-    ├── StudentError          the student's code could not be run to an answer
-    │   ├── MissingDefinition     a name of the assignment is not defined
-    │   ├── StudentRaised         it raised
-    │   ├── StudentTimedOut       it was still running at its limit
-    │   ├── StudentCrashed        its process ended, or answered nonsense
-    │   └── RefusedDefinition     it uses what the assignment disallows
-    └── CheckFailure          it ran, and a check found something wrong
+GraderError
+├── InputError            what was handed in, or asked for, cannot be graded; one sentence
+├── AssignmentError       a rubric or its checks are not as they must be
+├── WorkerUnavailable     the grader could not start or reach a worker: its own fault
+├── StudentError          the student's code could not be run to an answer
+│   ├── MissingDefinition     a name of the assignment is not defined
+│   ├── StudentRaised         it raised
+│   ├── StudentTimedOut       it was still running at its limit
+│   ├── StudentCrashed        its process ended, or answered nonsense
+│   └── RefusedDefinition     it uses what the assignment disallows
+└── CheckFailure          it ran, and a check found something wrong
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 class GraderError(Exception):
@@ -31,7 +31,11 @@ class InputError(GraderError):
     """
 
     def __init__(
-        self, message: str, file: str | None = None, line: int | None = None, cell: int | None = None
+        self,
+        message: str,
+        file: str | None = None,
+        line: int | None = None,
+        cell: int | None = None,
     ) -> None:
         super().__init__(message)
         self.file = file
@@ -66,7 +70,7 @@ class StudentError(GraderError):
         cause: says which errors are one and the same, so that one is not reported ten times.
     """
 
-    status = "raised"
+    status: Literal["raised", "failed", "timed_out", "crashed", "refused"] = "raised"
     frames: tuple[Frame, ...] = ()
     misconception: str | None = None
     cause: tuple[str, ...] | None = None
@@ -142,7 +146,7 @@ class RefusedDefinition(StudentError):
 
 
 @dataclass
-class CheckFailure(GraderError):  # noqa: N818
+class CheckFailure(GraderError):
     """A check found something wrong.
 
     Attributes:
@@ -162,7 +166,7 @@ class CheckFailure(GraderError):  # noqa: N818
     shown: str | None = None
     misconception: str | None = None
     hint: str | None = None
-    status: str = "failed"
+    status: Literal["failed", "review"] = "failed"
     frames: tuple[Frame, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
 

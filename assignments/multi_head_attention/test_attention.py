@@ -86,9 +86,7 @@ def test_weights_under_a_mask(student, draw):
     assert_close(weights.sum(-1), torch.ones(2, 4), "The sum of each row")
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.bool, torch.float32, torch.int64]
-)
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.int64])
 def test_masks_of_any_dtype(student, draw, dtype):
     """A mask may be bool, or 0/1 of an integer or floating type."""
     query, key, value = draw.normal(3, 4), draw.normal(3, 4), draw.normal(3, 2)
@@ -155,7 +153,7 @@ def test_keys_are_a_set(student, draw):
 
 
 def test_queries_are_independent(student, draw):
-    """Queries in another order give the outputs in that order, and one query alone gives its own."""
+    """Queries in another order give outputs in that order, and one query alone gives its own."""
     query, key, value = draw.normal(2, 4, 3), draw.normal(2, 5, 3), draw.normal(2, 5, 2)
     attend = student.scaled_dot_product_attention
 
@@ -211,9 +209,7 @@ def test_attention_gradients(student, draw, masked):
     query, key, value = draw.normal(2, 3, 4), draw.normal(2, 3, 4), draw.normal(2, 3, 5)
     mask = causal(3) if masked else None
     probe = draw.normal(2, 3, 5)
-    assert_function_gradients(
-        student.scaled_dot_product_attention, query, key, value, mask, probe
-    )
+    assert_function_gradients(student.scaled_dot_product_attention, query, key, value, mask, probe)
 
 
 def test_attention_cost_is_quadratic(student, draw):

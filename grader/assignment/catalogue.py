@@ -79,7 +79,9 @@ def recognise(submission: Submission) -> Assignment:
         if found or share >= 0.5:
             fits.append((share, assignment))
     if not fits:
-        raise InputError(no_known_definition(submission, [load_assignment(i) for i in assignment_ids()]))
+        raise InputError(
+            no_known_definition(submission, [load_assignment(i) for i in assignment_ids()])
+        )
     best = max(share for share, _ in fits)
     chosen = [assignment for share, assignment in fits if share == best]
     if len(chosen) > 1:

@@ -81,7 +81,6 @@ def write_atomically(path: Path, text: str) -> None:
 
 def _write_gradebook(path: Path, assignment: Assignment, rows: list[ClassRow]) -> None:
     """One line a submission: id, status, score, the milestones' scores, misconceptions."""
-    import io
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

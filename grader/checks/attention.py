@@ -44,7 +44,9 @@ def attention_answer(
     """
     tensors = list(_tensors(returned))
     output = next((t for t in tensors if tuple(t.shape) == output_shape), None)
-    weights = next((t for t in tensors if tuple(t.shape) == weights_shape and t is not output), None)
+    weights = next(
+        (t for t in tensors if tuple(t.shape) == weights_shape and t is not output), None
+    )
     return AttentionAnswer(output, weights, returned)
 
 
@@ -84,7 +86,9 @@ def need_weights(answer: AttentionAnswer, shape: tuple[int, ...]) -> Tensor:
             f"No attention weights of shape {shape_text(shape)} came back.",
             f"output and weights, the weights of shape {shape_text(shape)}",
             kind_text(answer.returned),
-            misconception="weights-returned-wrong" if answer.output is not None and others else None,
+            misconception="weights-returned-wrong"
+            if answer.output is not None and others
+            else None,
         )
     return assert_tensor(answer.weights, shape, "The weights")
 
@@ -182,7 +186,12 @@ def _difference(
 
 
 def assert_function_gradients(
-    attend: Definition, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, probe: Tensor
+    attend: Definition,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    probe: Tensor,
 ) -> None:
     """See that gradients of `sum(output · probe)` reach query, key and value, and are right."""
     result = attend.call(query, key, value, mask, probe=probe, gradients_of=(0, 1, 2))
@@ -193,7 +202,7 @@ def assert_function_gradients(
             "an output without (detach, .data, .item(), numpy or no_grad)",
         )
     leaves = [tensor.clone().requires_grad_(True) for tensor in (query, key, value)]
-    output, _ = scaled_dot_product_attention(*leaves, mask)
+    output, _ = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2], mask)
     expected = torch.autograd.grad((output * probe).sum(), leaves)
     for got, right, name in zip(
         result.input_gradients, expected, ("query", "key", "value"), strict=True

@@ -23,9 +23,7 @@ def assert_split(split: Definition, x: Tensor, n_heads: int) -> None:
     expected = split_heads(x, n_heads)
     got = assert_tensor(split(x, n_heads), expected.shape, "The result")
     if not is_close(got, expected):
-        candidates = {
-            name: partial(mutant, x, n_heads) for name, mutant in SPLIT_MUTANTS.items()
-        }
+        candidates = {name: partial(mutant, x, n_heads) for name, mutant in SPLIT_MUTANTS.items()}
         misconception, sentence = describe(matching(got, expected, candidates))
         raise CheckFailure(
             f"The features are not where they belong. {sentence or ''}".strip(),

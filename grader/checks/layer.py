@@ -40,7 +40,12 @@ def randomise(layer: Layer, draw: Draw, d_model: int) -> dict[str, Tensor]:
 
 
 def layer_answer(
-    layer: Layer, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    layer: Layer,
+    n_heads: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
 ) -> AttentionAnswer:
     """What a layer returns: output (B, T_q, D) and weights (B, H, T_q, T_k)."""
     batch, length, d_model = query.shape
@@ -49,7 +54,12 @@ def layer_answer(
 
 
 def layer_output(
-    layer: Layer, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    layer: Layer,
+    n_heads: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
 ) -> Tensor:
     """The output of a layer; a CheckFailure when none came back."""
     answer = layer_answer(layer, n_heads, query, key, value, mask)

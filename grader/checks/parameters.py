@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from grader.errors import CheckFailure
 from grader.checks.tensors import kind_text
+from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 
 

@@ -78,9 +78,7 @@ def assert_tensor(value: Any, shape: Sequence[int], what: str) -> Tensor:
             misconception="axis-squeezed" if squeezed and value.dim() < len(shape) else None,
         )
     if value.dtype != torch.float32:
-        raise CheckFailure(
-            f"{what} has the wrong dtype.", "torch.float32", str(value.dtype)
-        )
+        raise CheckFailure(f"{what} has the wrong dtype.", "torch.float32", str(value.dtype))
     return value
 
 

@@ -14,8 +14,8 @@ def matching(
     """The ids of the candidates whose answer is `got`.
 
     Rows that are NaN in `got` are left out of the comparison, as long as others remain: a row that
-    a wrong mask hides altogether is NaN or uniform, depending on how it was filled. A candidate that
-    is hardly wrong on this input says nothing, so it is passed over.
+    a wrong mask hides altogether is NaN or uniform, depending on how it was filled. A candidate
+    that is hardly wrong on this input says nothing, so it is passed over.
 
     Args:
         got: the submission's answer.

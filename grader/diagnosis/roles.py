@@ -1,11 +1,11 @@
 """Which element of which parameter plays which role in a multi-head attention.
 
 Comparing numbers needs the weights' roles, and a submission may lay its weights out as it likes:
-one matrix each, fused in any order, one per head, transposed, raw. `read_by_name` guesses from names
-and shapes. `read_by_gradients` finds out from behaviour: with chosen inputs and probes, the gradient
-of an element is zero or not, and proportional to other weights, in a way that tells its role, its
-row and its column. It needs no guess about the layout, only that each element is used once, as a
-weight.
+one matrix each, fused in any order, one per head, transposed, raw. `read_by_name` guesses from
+names and shapes. `read_by_gradients` finds out from behaviour: with chosen inputs and probes, the
+gradient of an element is zero or not, and proportional to other weights, in a way that tells its
+role, its row and its column. It needs no guess about the layout, only that each element is used
+once, as a weight.
 """
 
 import math
@@ -82,7 +82,7 @@ def _with_zero_biases(weights: dict[str, Tensor], d_model: int) -> dict[str, Ten
     return {**{f"b{role}": torch.zeros(d_model) for role in "qkvo"}, **weights}
 
 
-class _NoReading(Exception):  # noqa: N818
+class _NoReading(Exception):
     """The gradients do not fit a multi-head attention of the usual kind."""
 
 
@@ -198,14 +198,18 @@ class _Search:
         query, values = self._random(1, 1, d), self._random(1, 2, d)
         zero = torch.zeros(1, 1, d)
         keys = torch.cat([small * self._random(1, 1, d), zero], dim=1)
-        inverse = torch.linalg.pinv(weights["o"]).float()  # row i is a probe that reads hidden unit i
+        inverse = torch.linalg.pinv(
+            weights["o"]
+        ).float()  # row i is a probe that reads hidden unit i
         # A probe under which every hidden unit adds to c_h with the same sign: no head fades away.
         signs = torch.sign(weights["v"] @ (values[0, 0] - values[0, 1]).double()).float()
         probe = (signs @ inverse).view(1, 1, d)
         heads = self._stack([(query, keys, values, inverse[i].view(1, 1, d)) for i in range(d)])
         basis = [torch.cat([small * eye[b].view(1, 1, d), zero], dim=1) for b in range(d)]
         over_b = self._stack([(query, basis[b], values, probe) for b in range(d)])[:, rest]
-        over_a = self._stack([(eye[a].view(1, 1, d), keys, values, probe) for a in range(d)])[:, rest]
+        over_a = self._stack([(eye[a].view(1, 1, d), keys, values, probe) for a in range(d)])[
+            :, rest
+        ]
         heads = heads[:, rest]
         numbers = torch.tensor(rest)
 
@@ -334,4 +338,5 @@ def _indices(flags: Tensor) -> list[int]:
 
 
 def _unit(rows: Tensor) -> Tensor:
-    return rows / rows.norm(dim=1, keepdim=True).clamp_min(math.ulp(0.0))
+    length: Tensor = rows.norm(dim=1, keepdim=True).clamp_min(math.ulp(0.0))
+    return rows / length

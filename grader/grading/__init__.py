@@ -1,5 +1,6 @@
 """Grading: a function from a submission, an assignment and a seed to a report."""
 
-from grader.grading.grade import Grader, grade, refusal
+from grader.grading.engine import Grader, grade
+from grader.grading.scoring import refusal
 
 __all__ = ["Grader", "grade", "refusal"]

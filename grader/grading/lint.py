@@ -15,7 +15,9 @@ def problems(assignment: Assignment) -> list[str]:
     found = test_functions(assignment.folder)
     rows = {check.id for _, check in assignment.checks()}
     result = [f"{name}: a row without a test" for name in sorted(rows - found.keys())]
-    result += [f"{name}: a test without a row in the rubric" for name in sorted(found.keys() - rows)]
+    result += [
+        f"{name}: a test without a row in the rubric" for name in sorted(found.keys() - rows)
+    ]
     for name, function in sorted(found.items()):
         if not ast.get_docstring(function):
             result.append(f"{name}: the test has no docstring, which would be its title")

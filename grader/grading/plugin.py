@@ -6,7 +6,7 @@ them for one submission after the other, so that a further submission costs only
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -23,9 +23,8 @@ from grader.errors import (
     StudentRaised,
 )
 from grader.grading.titles import PREFIX
+from grader.report import Status
 from grader.student import Session, Student
-
-
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Outcome:
         frames: the place in the student's files, where known.
     """
 
-    status: str
+    status: Status | Literal["fault"]
     message: str | None = None
     expected: str | None = None
     got: str | None = None
@@ -111,14 +110,17 @@ class GradingPlugin:
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             found.setdefault(check_id(item), []).append(item)
-        problems = [f"{name}: a test without a row in the rubric" for name in found.keys() - self._checks.keys()]
+        problems = [
+            f"{name}: a test without a row in the rubric"
+            for name in found.keys() - self._checks.keys()
+        ]
         problems += [f"{name}: a row without a test" for name in self._checks.keys() - found.keys()]
         if problems:
             raise AssignmentError("; ".join(sorted(problems)))
         self._items = {name: found[name] for name in self._checks}
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+    def pytest_runtestloop(self) -> bool:
         """Run all checks for each submission."""
         for student_session in self._sessions:
             self._run = Run(student_session)
@@ -159,9 +161,7 @@ class GradingPlugin:
         return outcome
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Iterator[None]:
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
         """Turn what a test raised into an outcome."""
         report = yield
         if call.excinfo is not None:
@@ -169,7 +169,7 @@ class GradingPlugin:
                 self._outcome = classify(call.excinfo.value)
         elif call.when == "call":
             self._outcome = Outcome("passed")
-        return report  # type: ignore[return-value]
+        return report
 
 
 def check_id(item: pytest.Item) -> str:
@@ -230,7 +230,6 @@ def classify(error: BaseException) -> Outcome:
         case AssertionError():
             return Outcome("failed", str(error).splitlines()[0] if str(error) else None)
     return Outcome("fault", f"{type(error).__name__}: {error}")
-
 
 
 def _misconception_of(error: StudentRaised) -> str | None:

@@ -63,7 +63,12 @@ def _walk(root: Path) -> list[Path]:
         subfolders[:] = [] if depth >= MAX_DEPTH else sorted(filter(_wanted, subfolders))
         for name in names:
             path = Path(folder, name)
-            if _wanted(name) and path.suffix in ENDINGS and path.is_file() and not path.is_symlink():
+            if (
+                _wanted(name)
+                and path.suffix in ENDINGS
+                and path.is_file()
+                and not path.is_symlink()
+            ):
                 found.append(path)
     return found
 

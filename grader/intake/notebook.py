@@ -51,7 +51,7 @@ def _cells(path: str, text: str) -> list[tuple[int, str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            notebook = nbformat.reads(text, as_version=4)
+            notebook = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
         return [
             (number, _text(cell.source))
             for number, cell in enumerate(notebook.cells, start=1)

@@ -101,4 +101,6 @@ def _check_syntax(path: str, text: str) -> None:
             f"{path}, line {line} is not valid Python ({error.msg}): {shown[:120]}", path, line
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{path} cannot be parsed ({error or type(error).__name__}).", path) from None
+        raise InputError(
+            f"{path} cannot be parsed ({error or type(error).__name__}).", path
+        ) from None

@@ -176,9 +176,7 @@ def _resolve(node: ast.AST, aliases: Mapping[str, str]) -> str | None:
         case ast.Attribute(value=value, attr=attr):
             base = _resolve(value, aliases)
             return f"{base}.{attr}" if base else None
-        case ast.Call(
-            func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(attr)), *_]
-        ):
+        case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(attr)), *_]):
             base = _resolve(value, aliases)
             return f"{base}.{attr}" if base else None
         case ast.Subscript(
@@ -201,9 +199,7 @@ def _patched_names(statement: ast.stmt) -> list[str]:
     match statement:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name))]):
             return [name]
-        case ast.Expr(
-            value=ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=name), *_])
-        ):
+        case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=name), *_])):
             return [name]
     return []
 

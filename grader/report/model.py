@@ -6,10 +6,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
-SCHEMA = "transformer-grader/report/1"
+SCHEMA: Literal["transformer-grader/report/1"] = "transformer-grader/report/1"
 Status = Literal[
     "passed", "failed", "raised", "timed_out", "crashed", "refused", "blocked", "review"
 ]
+
+Isolation = Literal["namespaces", "limits", "none"]
 
 
 def plain_number(value: Decimal) -> int | float:
@@ -87,7 +89,7 @@ class Environment(_Model):
 
     grader: str
     torch: str
-    isolation: Literal["namespaces", "limits", "none"]
+    isolation: Isolation
 
 
 class Report(_Model):
@@ -97,7 +99,7 @@ class Report(_Model):
     grader itself failed, which is never the student's zero.
     """
 
-    schema_: Literal["transformer-grader/report/1"] = Field(SCHEMA, alias="schema")
+    schema_: Literal["transformer-grader/report/1"] = Field(alias="schema")
     submission: str
     digest: str
     assignment: str

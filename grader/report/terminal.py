@@ -40,13 +40,15 @@ def points(value: Decimal) -> str:
 def printable(text: str) -> str:
     """Text that came from a submission, without control characters that a terminal would obey."""
     return "".join(
-        c if c in "\n\t" or (c.isprintable() and not 0x202A <= ord(c) <= 0x202E) else f"\\x{ord(c):02x}"
+        c
+        if c in "\n\t" or (c.isprintable() and not 0x202A <= ord(c) <= 0x202E)
+        else f"\\x{ord(c):02x}"
         for c in text
     )
 
 
 def print_report(report: Report, console: Console, milestones: Sequence[str] = ()) -> None:
-    """Print a report: milestones with their points, then each problem with what it takes to mend it.
+    """Print a report: milestones with their points, then each problem and how to mend it.
 
     Args:
         report: what is printed.
@@ -139,7 +141,9 @@ def _print_findings(findings: Sequence[Finding], console: Console) -> None:
     console.print()
     console.print(Text("Also", style="bold underline"))
     for finding in findings[:20]:
-        style = "red" if finding.kind == "disallowed" else "yellow" if finding.kind == "review" else ""
+        style = (
+            "red" if finding.kind == "disallowed" else "yellow" if finding.kind == "review" else ""
+        )
         place = f"{finding.location}: " if finding.location else ""
         console.print(Text(f"• {printable(place + finding.message)}", style=style))
     if len(findings) > 20:
@@ -196,7 +200,9 @@ def class_table(reports: Sequence[Report]) -> Table:
 def _remark(report: Report) -> str:
     """The misconceptions that a report names, or else what went wrong first."""
     if report.status != "graded":
-        return printable(f"{report.status}: {report.findings[0].message if report.findings else ''}")
+        return printable(
+            f"{report.status}: {report.findings[0].message if report.findings else ''}"
+        )
     checks = report.checks()
     named = list(dict.fromkeys(c.misconception for c in checks if c.misconception))
     if named:

@@ -2,11 +2,13 @@
 
 import dataclasses
 import os
+from typing import Any
 
 try:
-    import resource
+    import resource as _resource
 except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
+    _resource = None  # type: ignore[assignment]
+resource: Any = _resource
 
 
 @dataclasses.dataclass(frozen=True)

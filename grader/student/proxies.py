@@ -132,7 +132,9 @@ def _tensors(value: Any, wanted: int) -> list[Tensor | None] | None:
 def _named_tensors(value: Any) -> dict[str, Tensor | None] | None:
     if value is None:
         return None
-    if not all(isinstance(k, str) and (v is None or isinstance(v, Tensor)) for k, v in value.items()):
+    if not all(
+        isinstance(k, str) and (v is None or isinstance(v, Tensor)) for k, v in value.items()
+    ):
         raise ValueError(value)
     return dict(value)
 
@@ -158,18 +160,16 @@ class Layer(_Callable):
     def parameters(self) -> dict[str, Parameter]:
         """The parameters by name, in order of registration; shared ones once."""
         answer = self._session.request(self.name, "parameters", {"target": self._kept})
+        parameters = {}
         try:
-            parameters = {
-                str(name): Parameter(entry["value"], entry["requires_grad"] is True)
-                for name, entry in answer.items()
-            }
+            for name, entry in answer.items():
+                value = entry["value"]
+                if not isinstance(value, Tensor):
+                    what = value.text if isinstance(value, Foreign) else type(value).__name__
+                    raise CheckFailure(f"The parameter `{name}` is no ordinary tensor ({what}).")
+                parameters[str(name)] = Parameter(value, entry["requires_grad"] is True)
         except (TypeError, KeyError, AttributeError):
             raise StudentCrashed("What came back is not an answer.") from None
-        for name, parameter in parameters.items():
-            if not isinstance(parameter.value, Tensor):
-                found = parameter.value
-                what = found.text if isinstance(found, Foreign) else type(found).__name__
-                raise CheckFailure(f"The parameter `{name}` is no ordinary tensor ({what}).")
         return parameters
 
     def set_parameters(self, values: dict[str, Tensor]) -> None:

@@ -126,9 +126,7 @@ class Session:
         now = time.monotonic()
         limits = self.assignment.limits
         if now >= self._deadline:
-            raise StudentTimedOut(
-                f"The submission used up its {limits.submission_seconds:g} s."
-            )
+            raise StudentTimedOut(f"The submission used up its {limits.submission_seconds:g} s.")
         if now >= self._check_deadline:
             raise StudentTimedOut("The check's time was used up.")
         return min(self._call_seconds, self._check_deadline - now, self._deadline - now)

@@ -77,7 +77,7 @@ def _kind(node: Any) -> str:
 
 
 Node = Annotated[
-    Annotated[None | bool | int | float | str, Tag("scalar")]
+    Annotated[bool | int | float | str | None, Tag("scalar")]
     | Annotated[_Tensor, Tag("tensor")]
     | Annotated[_Float, Tag("float")]
     | Annotated[_Sequence, Tag("tuple")]
@@ -126,7 +126,9 @@ def read_answer(head: bytes, body: bytes) -> tuple[Answer, Any]:
     try:
         answer = Answer.model_validate_json(head)
     except ValidationError as error:
-        raise ProtocolError(f"the answer's header is malformed ({error.error_count()} errors)") from None
+        raise ProtocolError(
+            f"the answer's header is malformed ({error.error_count()} errors)"
+        ) from None
     except RecursionError:
         raise ProtocolError("the answer's header is nested too deeply") from None
     return answer, _value(answer.value, _tensors(body), 0)
@@ -136,7 +138,7 @@ def _tensors(body: bytes) -> dict[str, torch.Tensor]:
     if not body:
         return {}
     try:
-        entries = deserialize(body)
+        entries = deserialize(body)  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
         raise ProtocolError(f"the answer's body is no safetensors: {error}") from None
     tensors = {}

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from grader.errors import Frame, StudentCrashed, StudentRaised, StudentTimedOut, WorkerUnavailable
 from grader.sandbox import Limits
@@ -104,7 +104,9 @@ class Worker:
         self.output = output
         self.ended: End | None = None
 
-    def request(self, operation: str, arguments: dict[str, Any], seconds: float, seed: int = 0) -> Any:
+    def request(
+        self, operation: str, arguments: dict[str, Any], seconds: float, seed: int = 0
+    ) -> Any:
         """Have the worker carry out one operation, and return the value that it answers.
 
         Args:
@@ -181,7 +183,7 @@ def _reference(value: Any) -> int | None:
 class Launcher(abc.ABC):
     """Starts workers. Use it in a `with` statement, or `close` it."""
 
-    isolation = "limits" if os.name == "posix" else "none"
+    isolation: Literal["namespaces", "limits", "none"] = "limits" if os.name == "posix" else "none"
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="grader-")
@@ -305,7 +307,9 @@ class ForkLauncher(Launcher):
 
         return Worker(ours, Output(read), end)
 
-    def _order(self, command: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
+    def _order(
+        self, command: dict[str, Any], descriptors: list[int] | None = None
+    ) -> dict[str, Any]:
         """Send the zygote a command and return its answer."""
         control = self._control
         if control is None:
@@ -429,4 +433,3 @@ def _package_folders() -> list[str]:
         path = Path(spec.origin).parent
         folders.append(str(path if spec.submodule_search_locations is None else path.parent))
     return list(dict.fromkeys(folders))
-

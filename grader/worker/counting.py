@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 aten = torch.ops.aten
 
 
-class OperationCounter(TorchDispatchMode):
+class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts every operation on tensors: 2·m·n·k for a matrix product, else one per element.
 
     Views cost nothing. Elementwise operations and reductions cost the larger of what they read and
@@ -17,7 +17,7 @@ class OperationCounter(TorchDispatchMode):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.count = 0
 
     @classmethod
@@ -25,9 +25,7 @@ class OperationCounter(TorchDispatchMode):
         """False: else the first use imports `torch._dynamo`, for 0.9 s (torch 2.4 and later)."""
         return False
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:  # noqa: D102
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         self.count += _operations(func, args, result)
         return result
@@ -36,7 +34,7 @@ class OperationCounter(TorchDispatchMode):
 def _operations(func: Any, args: Any, result: Any) -> int:
     packet = func.overloadpacket
     if packet in (aten.mm, aten.bmm, aten.mv, aten.dot):
-        return 2 * args[0].numel() * (args[1].shape[-1] if args[1].dim() > 1 else 1)
+        return int(2 * args[0].numel() * (args[1].shape[-1] if args[1].dim() > 1 else 1))
     if packet in (aten.addmm, aten.baddbmm, aten.addbmm, aten.addmv):
         left, right = args[1], args[2]
         return int(2 * left.numel() * (right.shape[-1] if right.dim() > 1 else 1) + result.numel())

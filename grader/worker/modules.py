@@ -92,7 +92,10 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     # finder
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002
+        target: Any = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         """Where `fullname` lies among the submission's files, or None."""
         if fullname == PACKAGE:
@@ -114,9 +117,7 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _spec(self, name: str, path: str) -> importlib.machinery.ModuleSpec:
         self._paths[name] = path
         is_package = path.endswith("__init__.py")
-        spec = importlib.machinery.ModuleSpec(
-            name, self, origin=ROOT + path, is_package=is_package
-        )
+        spec = importlib.machinery.ModuleSpec(name, self, origin=ROOT + path, is_package=is_package)
         spec.has_location = True
         if is_package:
             spec.submodule_search_locations = [ROOT + path.removesuffix("__init__.py")]

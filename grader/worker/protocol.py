@@ -87,7 +87,11 @@ class Encoder:
             return clean_text(value, self._max_text)
         if kind is int:
             if abs(value) > MAX_INT:
-                return {"k": "object", "type": "int", "text": f"an integer of {value.bit_length()} bits"}
+                return {
+                    "k": "object",
+                    "type": "int",
+                    "text": f"an integer of {value.bit_length()} bits",
+                }
             return value
         if kind is float:
             return value if math.isfinite(value) else {"k": "float", "v": repr(value)}
@@ -113,7 +117,7 @@ class Encoder:
 
     def _tensor(self, value: torch.Tensor) -> Any:
         requires_grad = bool(value.requires_grad)
-        plain = torch.Tensor.detach(value).as_subclass(torch.Tensor)  # type: ignore[arg-type]
+        plain = torch.Tensor.detach(value).as_subclass(torch.Tensor)
         if (
             plain.layout is not torch.strided
             or plain.dtype not in DTYPES
@@ -126,7 +130,7 @@ class Encoder:
             raise ProtocolError(f"tensors of more than {MAX_BODY - MAX_HEADER} bytes")
         name = str(len(self.tensors))
         if self._keep_layout and not plain.is_contiguous():
-            order = sorted(range(plain.dim()), key=lambda axis: -plain.stride(axis))
+            order = sorted(range(plain.dim()), key=plain.stride, reverse=True)
             self.tensors[name] = plain.permute(order).clone(memory_format=torch.contiguous_format)
             places = [order.index(axis) for axis in range(plain.dim())]
             return {"k": "tensor", "i": name, "grad": requires_grad, "axes": places}
@@ -147,7 +151,9 @@ def _type_name(value: Any) -> str:
     return clean_text(f"{type(value).__module__}.{type(value).__qualname__}", 200)
 
 
-def decode(node: Any, tensors: Mapping[str, torch.Tensor], deref: Any = None, depth: int = 0) -> Any:
+def decode(
+    node: Any, tensors: Mapping[str, torch.Tensor], deref: Any = None, depth: int = 0
+) -> Any:
     """The value of a JSON tree; the worker's way of reading requests.
 
     Args:

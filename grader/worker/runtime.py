@@ -250,7 +250,9 @@ def first_of_shape(returned: Any, shape: torch.Size) -> Any:
     if isinstance(returned, Mapping):
         returned = list(returned.values())
     elif not isinstance(returned, (tuple, list)):
-        returned = list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else []
+        returned = (
+            list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else []
+        )
     found = (first_of_shape(item, shape) for item in returned)
     return next((tensor for tensor in found if tensor is not None), None)
 

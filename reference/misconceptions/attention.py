@@ -10,7 +10,7 @@ from torch import Tensor
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]
 
 
-def right_scale(query: Tensor, key: Tensor) -> float:
+def right_scale(query: Tensor, key: Tensor) -> float:  # noqa: ARG001
     """√d_k, what scores are divided by."""
     return math.sqrt(query.shape[-1])
 
@@ -103,9 +103,7 @@ ATTENTION_MUTANTS: dict[str, Attention] = {
     "mask-ignored": partial(attention, hide=lambda s, mask: s),
     "mask-on-query-axis": partial(
         attention,
-        hide=lambda s, mask: s.masked_fill(
-            mask.transpose(-2, -1) == 0, torch.finfo(s.dtype).min
-        ),
+        hide=lambda s, mask: s.masked_fill(mask.transpose(-2, -1) == 0, torch.finfo(s.dtype).min),
     ),
     "mask-zero-scores": partial(
         attention,

@@ -1,4 +1,4 @@
-"""Wrong multi-head attentions over given weights: the reference's forward with one part replaced."""
+"""Wrong multi-head attentions over given weights: the reference's forward, one part replaced."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

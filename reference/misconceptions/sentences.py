@@ -9,8 +9,8 @@ SENTENCES: dict[str, str] = {
     "features, so it should be √d_k.",
     "scale-length": "The scores are divided by the root of the sequence length; it should be √d_k.",
     "scale-constant": "The scores are divided by a fixed number, which is right for one d_k only.",
-    "softmax-over-queries": "The softmax runs over the queries (dim=-2); for each query the weights "
-    "of its keys must sum to 1 (dim=-1).",
+    "softmax-over-queries": "The softmax runs over the queries (dim=-2); for each query the "
+    "weights of its keys must sum to 1 (dim=-1).",
     "softmax-over-heads": "The softmax runs over the heads or the batch; it should run over the "
     "keys (dim=-1).",
     "softmax-missing": "The raw scores are used as weights, without a softmax over the keys.",
@@ -31,10 +31,10 @@ SENTENCES: dict[str, str] = {
     "causal-built-in": "Later positions are hidden although no mask was given.",
     "values-are-keys": "The weights are applied to the keys; they must be applied to the values.",
     "query-key-swapped": "The softmax is that of KQᵀ; queries ask and keys answer, so it is QKᵀ.",
-    "weights-returned-wrong": "The output is right, but the weights that are returned are not those "
-    "that made it: they must be the softmax's result, for each head.",
-    "dropout-in-eval": "The answer changes from call to call in eval mode: dropout (or fresh random "
-    "weights) must be off there.",
+    "weights-returned-wrong": "The output is right, but the weights that are returned are not "
+    "those that made it: they must be the softmax's result, for each head.",
+    "dropout-in-eval": "The answer changes from call to call in eval mode: dropout (or fresh "
+    "random weights) must be off there.",
     "input-modified": "The caller's tensors are changed in place; work on new ones.",
     "heads-view-without-transpose": "(B, T, D) is viewed directly as (B, H, T, d_k), which mixes "
     "positions with features; view as (B, T, H, d_k), then transpose(1, 2).",
@@ -44,10 +44,10 @@ SENTENCES: dict[str, str] = {
     "transpose(1, 2), so positions and features are mixed.",
     "heads-interleaved": "Head h takes every H-th feature; it should take d_k features in a row.",
     "heads-single": "n_heads has no effect: it is the attention of a single head.",
-    "heads-shared-projection": "One projection is used for several of query, key, value and output; "
-    "each needs its own.",
-    "output-projection-missing": "The joined heads are returned as they are; the output projection "
-    "W_O must follow.",
+    "heads-shared-projection": "One projection is used for several of query, key, value and "
+    "output; each needs its own.",
+    "output-projection-missing": "The joined heads are returned as they are; the output "
+    "projection W_O must follow.",
     "parameters-dead": "Some parameters have no influence on the output.",
     "layers-unregistered": "Parameters are missing: layers in a plain list, or tensors that are no "
     "nn.Parameter, are not registered. Use nn.ModuleList or nn.Parameter.",

@@ -1,0 +1,61 @@
+"""Runs pytest in this process on an assignment's checks, shielded from configuration around it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from grader.assignment import Assignment
+from grader.errors import AssignmentError
+
+UNUSED_PLUGINS = [
+    "cacheprovider", "capture", "terminal", "logging", "junitxml", "pastebin", "doctest",
+    "unittest", "stepwise", "setuponly", "setupplan", "warnings", "debugging", "faulthandler",
+    "threadexception", "unraisableexception", "recwarn", "monkeypatch", "legacypath", "tmpdir",
+    "skipping", "subtests",
+]  # fmt: skip
+
+
+def run_pytest(assignment: Assignment, plugin: Any) -> None:
+    """Run pytest in this process on an assignment's tests, shielded from configuration around it.
+
+    Raises:
+        AssignmentError: the tests cannot be collected, or do not fit the rubric.
+    """
+    import pytest
+
+    ini = Path(__file__).with_name("pytest.ini")
+    arguments = [
+        str(assignment.folder), "-c", str(ini), "--rootdir", str(assignment.folder),
+        "--noconftest", "--import-mode=importlib", "--assert=plain", "--disable-plugin-autoload",
+        *(f"-pno:{name}" for name in UNUSED_PLUGINS),
+    ]  # fmt: skip
+    hidden = {n: os.environ.pop(n) for n in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if n in os.environ}
+    errors = _CollectionErrors()
+    try:
+        code = pytest.main(arguments, plugins=[plugin, errors])
+    finally:
+        os.environ.update(hidden)
+    if errors.messages or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        what = "; ".join(errors.messages) or f"pytest ended with {code!r}"
+        raise AssignmentError(f"The checks of {assignment.id} could not be run: {what}")
+
+
+class _CollectionErrors:
+    """Keeps why tests could not be collected or run, which pytest would only print."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Note a module that cannot be imported."""
+        if report.failed:
+            self.messages.append(str(report.longrepr).strip().splitlines()[-1])
+
+    def pytest_internalerror(self, excinfo: Any) -> bool:
+        """Note an error in a hook, such as a rubric that does not fit its tests."""
+        self.messages.append(f"{excinfo.value}")
+        return True
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        """Let Ctrl-C through."""
+        raise KeyboardInterrupt from excinfo.value

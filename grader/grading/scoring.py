@@ -1,0 +1,195 @@
+"""From what checks came to, to a report: points, places, findings and sums."""
+
+import ast
+from decimal import Decimal
+from importlib import metadata
+from typing import TYPE_CHECKING, Literal
+
+from grader.assignment import Assignment, Check, Milestone
+from grader.errors import InputError
+from grader.grading.titles import titles
+from grader.intake import Location, Note, Source, Submission
+from grader.intake.definitions import definitions
+from grader.report import (
+    SCHEMA,
+    CheckRow,
+    Environment,
+    Finding,
+    Isolation,
+    MilestoneRow,
+    Place,
+    Report,
+    Status,
+)
+
+if TYPE_CHECKING:  # they import torch, and refusing a submission should not wait for that
+    from grader.grading.plugin import Outcome, Run
+    from grader.student import Session
+
+
+def report_of(run: "Run", assignment: Assignment, isolation: Isolation, seconds: float) -> Report:
+    """The report of a run: every check scored, and what else a reader should know."""
+    session = run.session
+    submission = session.submission
+    names = titles(assignment)
+    milestones = []
+    faults = []
+    for milestone in assignment.milestones:
+        rows = []
+        for check in milestone.checks:
+            outcome = run.outcomes[check.id]
+            if outcome.status == "fault":
+                faults.append(f"{check.id}: {outcome.message}")
+            rows.append(_row(check, names[check.id], outcome, session))
+        milestones.append(milestone_row(milestone, rows))
+    findings = [
+        Finding(
+            kind="disallowed",
+            message=f"`{use.name}` is not allowed in this assignment; `{use.definition}` uses it.",
+            location=_place(use.location),
+        )
+        for use in session.uses
+    ]
+    findings += _notes(submission, session)
+    findings += [
+        Finding(kind="review", message=f"The grader itself failed in {fault}") for fault in faults
+    ]
+    return make_report(
+        assignment,
+        submission.name,
+        submission.digest,
+        "error" if faults else "graded",
+        milestones,
+        findings,
+        isolation,
+        seconds,
+    )
+
+
+def _row(check: Check, title: str, outcome: "Outcome", session: "Session") -> CheckRow:
+    passed = outcome.status == "passed"
+    place = None
+    if not passed:
+        if outcome.frames:
+            place = _place(session.locate(outcome.frames[-1]))
+        else:
+            place = _place(definition_place(session.modules, check.component))
+    status: Status = "review" if outcome.status == "fault" else outcome.status
+    return CheckRow(
+        id=check.id,
+        title=title,
+        status=status,
+        score=check.points if passed else Decimal(0),
+        max_score=check.points,
+        hidden=check.hidden,
+        message=None if passed else outcome.message,
+        expected=outcome.expected,
+        got=outcome.got,
+        misconception=outcome.misconception,
+        hint=None if passed or status == "blocked" else outcome.hint or check.hint,
+        lesson=None if passed or status == "blocked" else check.lesson,
+        location=place,
+    )
+
+
+def definition_place(modules: list[Source], name: str) -> Location | None:
+    """Where a definition stands: a function's line, or a class's forward."""
+    for module in modules:
+        statement = definitions(module).get(name)
+        if statement is None:
+            continue
+        for method in getattr(statement, "body", []) if isinstance(statement, ast.ClassDef) else []:
+            if isinstance(method, ast.FunctionDef) and method.name in ("forward", "__call__"):
+                statement = method
+        return module.locate(statement.lineno)
+    return None
+
+
+def _place(location: Location | None) -> Place | None:
+    return None if location is None else Place(**vars(location))
+
+
+def _notes(submission: Submission, session: "Session") -> list[Finding]:
+    notes: list[Note] = [*submission.notes, *submission.broken.values(), *session.notes]
+    findings = [
+        Finding(kind=note.kind, message=note.message, location=_place(note.location))  # type: ignore[arg-type]
+        for note in notes
+    ]
+    graded = [module.path for module in session.modules]
+    if graded and len(submission.sources) > 1:
+        findings.append(Finding(kind="note", message=f"Graded: {', '.join(graded)}."))
+    return findings
+
+
+def milestone_row(milestone: Milestone, rows: list[CheckRow]) -> MilestoneRow:
+    """A milestone with its rows, and their sum."""
+    return MilestoneRow(
+        id=milestone.id,
+        title=milestone.title,
+        score=sum((row.score for row in rows), Decimal(0)),
+        max_score=milestone.points,
+        checks=tuple(rows),
+    )
+
+
+def refusal(
+    assignment: Assignment, name: str, digest_: str, error: InputError, seconds: float = 0.0
+) -> Report:
+    """The report of what cannot be read as a submission: every row refused, and the reason."""
+    place = Place(file=error.file, line=error.line, cell=error.cell) if error.file else None
+    names = titles(assignment)
+    rows = [
+        milestone_row(
+            milestone,
+            [
+                CheckRow(
+                    id=check.id,
+                    title=names[check.id],
+                    status="refused",
+                    score=Decimal(0),
+                    max_score=check.points,
+                    hidden=check.hidden,
+                    message="The submission could not be read.",
+                )
+                for check in milestone.checks
+            ],
+        )
+        for milestone in assignment.milestones
+    ]
+    finding = Finding(kind="note", message=str(error), location=place)
+    return make_report(assignment, name, digest_, "refused", rows, [finding], "none", seconds)
+
+
+def make_report(
+    assignment: Assignment,
+    name: str,
+    digest_: str,
+    status: Literal["graded", "refused", "error"],
+    milestones: list[MilestoneRow],
+    findings: list[Finding],
+    isolation: Isolation,
+    seconds: float,
+) -> Report:
+    """A report, with its sum."""
+    return Report(
+        schema=SCHEMA,
+        submission=name,
+        digest=digest_,
+        assignment=assignment.id,
+        status=status,
+        score=sum((milestone.score for milestone in milestones), Decimal(0)),
+        max_score=assignment.points,
+        milestones=tuple(milestones),
+        findings=tuple(findings),
+        environment=Environment(
+            grader=_version("transformer-grader"), torch=_version("torch"), isolation=isolation
+        ),
+        seconds=round(seconds, 3),
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
