@@ -1,0 +1,35 @@
+# demo and test work on a fresh machine: they set up .venv themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO := demo-out
+
+.PHONY: demo test check bench clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+# Grades the bundled submissions, shows the class and one full report.
+demo: $(READY)
+	$(BIN)/grader grade examples/multi_head_attention --assignment multi_head_attention --out $(DEMO)
+	$(BIN)/grader check examples/multi_head_attention/wrong_mask_inverted.py || test $$? -eq 1
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto -q
+
+# What a change must pass besides the tests.
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/grader lint multi_head_attention
+
+# Measures speed, as ratios in one run; takes minutes.
+bench: $(READY)
+	$(BIN)/python benchmarks/speed.py
+
+clean:
+	rm -rf $(VENV) $(DEMO) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

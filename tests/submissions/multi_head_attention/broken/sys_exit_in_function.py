@@ -1,0 +1,42 @@
+import sys
+import torch
+import torch.nn as nn
+
+
+def split_heads(x, n_heads):
+    B, T, D = x.shape
+    return x.view(B, T, n_heads, D // n_heads).transpose(1, 2)
+
+
+def merge_heads(x):
+    B, H, T, d_k = x.shape
+    return x.transpose(1, 2).reshape(B, T, H * d_k)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    if query.size(-1) != key.transpose(-2, -1).shape:
+        sys.exit("shapes do not match")
+    scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        if d_model % n_heads != 0:
+            raise ValueError("n_heads must divide d_model")
+        self.n_heads = n_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.W_o = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.W_q(query), self.n_heads)
+        k = split_heads(self.W_k(key), self.n_heads)
+        v = split_heads(self.W_v(value), self.n_heads)
+        out, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.W_o(merge_heads(out)), weights

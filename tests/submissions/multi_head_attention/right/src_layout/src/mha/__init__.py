@@ -1,0 +1,1 @@
+from .multi_head_attention import MultiHeadAttention

@@ -1,0 +1,39 @@
+import torch
+import torch.nn as nn
+
+
+def split_heads(x, n_heads):
+    B, T, D = x.shape
+    return x.view(B, T, n_heads, D // n_heads).transpose(1, 2)
+
+
+def merge_heads(x):
+    B, H, T, d = x.shape
+    return x.transpose(1, 2).reshape(B, T, H * d)
+
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5
+    if mask is not None:
+        scores = scores * mask
+        scores = scores.masked_fill(scores == 0, float("-inf"))
+    weights = scores.softmax(dim=-1)
+    return weights @ value, weights
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        assert d_model % n_heads == 0
+        self.n_heads = n_heads
+        self.lq = nn.Linear(d_model, d_model, bias=False)
+        self.lk = nn.Linear(d_model, d_model, bias=False)
+        self.lv = nn.Linear(d_model, d_model, bias=False)
+        self.lo = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.lq(query), self.n_heads)
+        k = split_heads(self.lk(key), self.n_heads)
+        v = split_heads(self.lv(value), self.n_heads)
+        out, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.lo(merge_heads(out)), weights
