@@ -155,6 +155,9 @@ class Worker:
         except protocol.ProtocolError as error:
             self.end()
             raise StudentCrashed(f"What came back is not an answer: {error}.") from None
+        if self.output.flooded.is_set():
+            self.end()
+            raise self._flooded()
         if answer.fault is not None:
             frames = tuple(Frame(f.file, f.line, f.function) for f in answer.fault.frames)
             raise StudentRaised(answer.fault.type, answer.fault.message, frames)

@@ -117,14 +117,14 @@ class Encoder:
 
     def _tensor(self, value: torch.Tensor) -> Any:
         requires_grad = bool(value.requires_grad)
-        plain = torch.Tensor.detach(value).as_subclass(torch.Tensor)
         if (
-            plain.layout is not torch.strided
-            or plain.dtype not in DTYPES
-            or plain.device.type != "cpu"
+            value.layout is not torch.strided
+            or value.dtype not in DTYPES
+            or value.device.type != "cpu"
         ):
-            text = f"dtype {plain.dtype}, layout {plain.layout}, device {plain.device}"
+            text = f"dtype {value.dtype}, layout {value.layout}, device {value.device}"
             return {"k": "object", "type": "torch.Tensor", "text": text}
+        plain = torch.Tensor.detach(value).as_subclass(torch.Tensor)
         self._bytes += plain.numel() * plain.element_size()
         if self._bytes > MAX_BODY - MAX_HEADER:
             raise ProtocolError(f"tensors of more than {MAX_BODY - MAX_HEADER} bytes")
