@@ -26,7 +26,7 @@ def test_count_does_not_depend_on_heads(student):
     counts = {}
     for n_heads in (1, 2, 3, 4, 6, 24):
         layer = built(student.MultiHeadAttention, d_model=24, n_heads=n_heads)
-        counts[n_heads] = assert_parameter_count(layer, 4, 24, 4, FOUR)
+        counts[n_heads] = sum(p.value.numel() for p in layer.parameters().values())
     if len(set(counts.values())) > 1:
         raise CheckFailure(
             "The number of parameters changes with the number of heads.",

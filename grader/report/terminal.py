@@ -160,9 +160,8 @@ def _verdict(report: Report, milestones: list[MilestoneRow]) -> Text:
     if score == total:
         text.append(" – everything is right.", style="green")
     else:
-        first = next(
-            c for m in milestones for c in m.checks if c.status not in ("passed", "blocked")
-        )
+        lost = [c for m in milestones for c in m.checks if c.status != "passed"]
+        first = next((c for c in lost if c.status != "blocked"), lost[0])
         text.append(f" – begin with: {first.title}", style="yellow")
     if review:
         text.append(f" {review} to be looked at by a person.")

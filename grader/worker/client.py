@@ -338,6 +338,8 @@ class ForkLauncher(Launcher):
             self._control.close()
             self._control = None
         if self._process is not None:
+            if not self._ready:
+                self._process.kill()  # it is still importing, and has no workers
             try:
                 self._process.wait(timeout=5.0)
             except subprocess.TimeoutExpired:

@@ -108,19 +108,26 @@ class Zygote:
 
     def serve(self) -> None:
         """Obey until the trusted side goes away, then end every worker."""
-        self._control.sendall(b'{"ready":true}')
-        while True:
-            data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
-            if not data:
-                break
+        try:
+            self._control.sendall(b'{"ready":true}')
+            while self._obey():
+                pass
+        except OSError:
+            pass  # the trusted side is gone
+        for pid in list(self._workers):
+            self._end(pid)
+        os._exit(0)  # tearing torch down takes 0.1 s, and there is nothing to save
+
+    def _obey(self) -> bool:
+        """Carry out one command; False when the trusted side has gone."""
+        data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
+        if data:
             command = json.loads(data)
             answer = (
                 self._end(command["end"]) if "end" in command else self._fork(command, descriptors)
             )
             self._control.sendall(json.dumps(answer).encode())
-        for pid in list(self._workers):
-            self._end(pid)
-        os._exit(0)  # tearing torch down takes 0.1 s, and there is nothing to save
+        return bool(data)
 
     def _fork(self, command: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         if command["trains"] and not self._trains:

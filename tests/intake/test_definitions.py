@@ -16,7 +16,9 @@ def sources(**files):
 
 
 def chosen(**files):
-    return [m.path for m in choose_modules(sources(**files).values(), NAMES, "multi_head_attention")]
+    return [
+        m.path for m in choose_modules(sources(**files).values(), NAMES, "multi_head_attention")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,9 @@ def test_every_way_to_bind_a_name_is_seen(text):
 
 
 def test_what_only_a_self_test_defines_is_not_seen():
-    found = definitions(sources(a="if __name__ == '__main__':\n    f = 1\nelse:\n    g = 1")["a.py"])
+    found = definitions(
+        sources(a="if __name__ == '__main__':\n    f = 1\nelse:\n    g = 1")["a.py"]
+    )
     assert set(found) == {"g"}
 
 

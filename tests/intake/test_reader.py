@@ -88,7 +88,9 @@ def test_cells_are_joined_in_order_and_lines_map_back():
 
 
 def test_shell_lines_and_magics_are_left_out_and_noted():
-    data = notebook("%matplotlib inline\n!pip install x\nif True:\n    !ls\nx = 1", "%%bash\nls", "y = 2")
+    data = notebook(
+        "%matplotlib inline\n!pip install x\nif True:\n    !ls\nx = 1", "%%bash\nls", "y = 2"
+    )
     submission = read({"n.ipynb": data}, "n")
     source = submission.sources["n.ipynb"]
     namespace = {}
@@ -154,10 +156,9 @@ def test_what_is_no_notebook_is_refused_in_a_sentence(data):
 def test_any_bytes_are_a_submission_or_a_refusal(data, ending):
     try:
         submission = read({"a" + ending: data}, "a")
-    except InputError as error:
-        assert str(error)
-    else:
-        assert submission.sources
+    except InputError:
+        return
+    assert submission.sources
 
 
 cells = st.text(st.sampled_from("x=1\n%!?{}()'\" \tdefif:"), max_size=30)

@@ -24,8 +24,7 @@ USED = {
     "alias of an alias": "from torch import nn\nm = nn\nk = m.MultiheadAttention\n"
     "def attend(q): return k(q)",
     "getattr": "from torch import nn\ndef attend(q): return getattr(nn, 'MultiheadAttention')(q)",
-    "__dict__": "from torch import nn\n"
-    "def attend(q): return nn.__dict__['MultiheadAttention'](q)",
+    "__dict__": "from torch import nn\ndef attend(q): return nn.__dict__['MultiheadAttention'](q)",
     "importlib": "import importlib\nn = importlib.import_module('torch.nn')\n"
     "def attend(q): return n.MultiheadAttention(q)",
     "__import__": "def attend(q): return __import__('torch').nn.MultiheadAttention(q)",
@@ -43,11 +42,13 @@ USED = {
     "Layer.forward = nn.MultiheadAttention.forward",
     "default": "from torch import nn\ndef attend(q, m=nn.MultiheadAttention): return m(q)",
     "decorator": "from torch import nn\n@nn.MultiheadAttention\ndef attend(q): return q",
-    "under if": "from torch import nn\nif True:\n    def attend(q): return nn.MultiheadAttention(q)",
+    "under if": "from torch import nn\nif True:\n"
+    "    def attend(q): return nn.MultiheadAttention(q)",
 }
 
 NOT_USED = {
-    "comment and string": "def attend(q):\n    # nn.MultiheadAttention\n    return 'MultiheadAttention'",
+    "comment and string": "def attend(q):\n    # nn.MultiheadAttention\n"
+    "    return 'MultiheadAttention'",
     "own function of that name": "def scaled_dot_product_attention(q): return q\n"
     "def attend(q): return scaled_dot_product_attention(q)",
     "own class of that name": "class MultiheadAttention: pass\n"

@@ -57,7 +57,9 @@ def test_layer_mutant_differs_from_the_reference(name):
     for mask in (None, torch.ones(5, 5).tril()):
         wrong = LAYER_MUTANTS[name](weights, 2, query, key, value, mask)
         right = layer(weights, 2, query, key, value, mask)
-        same += [a.shape == b.shape and torch.allclose(a, b) for a, b in zip(wrong, right)]
+        same += [
+            a.shape == b.shape and torch.allclose(a, b) for a, b in zip(wrong, right, strict=True)
+        ]
     assert not all(same)
 
 

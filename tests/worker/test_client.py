@@ -1,7 +1,6 @@
 """Workers: they answer, and however they end, only their own request suffers."""
 
 import os
-
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from grader.sandbox import Limits
 from grader.worker.answers import Kept
 from grader.worker.client import ForkLauncher, SpawnLauncher
 
-SOURCE = '''
+SOURCE = """
 import os, sys, time, signal
 import torch
 from torch import nn
@@ -85,7 +84,7 @@ def find(x):
         try: importlib.import_module(name); found.append(name)
         except ImportError: pass
     return found
-'''
+"""
 NAMES = [line.split("(")[0].split()[1] for line in SOURCE.splitlines() if line.startswith("def ")]
 
 
@@ -203,7 +202,7 @@ def test_memory_and_file_size_are_limited(worker, name):
 def test_processor_time_is_limited(fork):
     worker = fork.start(Limits(cpu_seconds=1))
     load(worker)
-    with pytest.raises(StudentCrashed, match="processor time|killed"):
+    with pytest.raises(StudentCrashed, match=r"processor time|killed"):
         call(worker, "hang", seconds=20)
 
 
@@ -214,7 +213,7 @@ def test_output_is_kept_aside(worker):
 
 
 def test_a_flood_of_output_ends_the_worker(worker):
-    with pytest.raises((StudentCrashed, StudentTimedOut), match="printed more than|still running"):
+    with pytest.raises((StudentCrashed, StudentTimedOut), match=r"printed more than|still running"):
         call(worker, "flood", seconds=20)
     assert len(worker.output.kept) <= 20_000
 

@@ -114,7 +114,8 @@ def test_the_projects_own_packages_are_hidden_unless_the_student_has_one(submiss
         {
             "main.py": (
                 "import assignments\n"
-                "try:\n    import student_template\nexcept ModuleNotFoundError:\n    hidden = True\n"
+                "try:\n    import student_template\n"
+                "except ModuleNotFoundError:\n    hidden = True\n"
             ),
             "assignments.py": "mine = True\n",
         },

@@ -1,0 +1,73 @@
+"""A class: which submissions there are, and that every one gets its report."""
+
+import csv
+
+import pytest
+
+from grader.batch import find_submissions, grade_class
+from grader.errors import InputError
+from grader.report import read_report
+
+
+def test_a_folders_children_are_the_submissions(tmp_path):
+    for name in ("a.py", "b.ipynb", "c/x.py", "notes.txt", ".hidden.py", "__pycache__/d.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    assert [f.id for f in find_submissions([tmp_path])] == ["a.py", "b.ipynb", "c"]
+
+
+def test_submissions_of_the_same_name_get_ids_of_their_own(tmp_path):
+    for folder in ("one", "two", "three"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "A.py").write_text("")
+    (tmp_path / "three" / "A.py").rename(tmp_path / "three" / "a.py")
+    found = find_submissions([tmp_path / "one", tmp_path / "two", tmp_path / "three"])
+    assert len({f.id.casefold() for f in found}) == 3
+
+
+def test_names_are_fit_for_files(tmp_path):
+    (tmp_path / "a b (1)[x]é;$.py").write_text("")
+    (found,) = find_submissions([tmp_path])
+    assert found.id == "a_b_1_x_é_.py"
+
+
+@pytest.mark.parametrize("make", [lambda p: p / "missing", lambda p: p])
+def test_no_submission_is_an_error_in_a_sentence(tmp_path, make):
+    with pytest.raises(InputError):
+        find_submissions([make(tmp_path)])
+
+
+def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assignment, right):
+    inputs = {
+        "right.py": right,
+        "syntax.py": "def f(:",
+        "empty.py": "",
+        "notebook.ipynb": "no json",
+        "exits.py": right + "import os\nos._exit(0)\n",
+        "=cmd.py": right.replace("scores / math.sqrt(query.shape[-1])", "scores"),
+    }
+    folder, out = tmp_path / "class", tmp_path / "out"
+    folder.mkdir()
+    for name, text in inputs.items():
+        (folder / name).write_text(text)
+    (folder / "nothing").mkdir()
+    seen = []
+    rows = grade_class(find_submissions([folder]), assignment, out, launcher, done=seen.append)
+    assert rows == seen
+    reports = {p.name: read_report(p.read_text()) for p in (out / "reports").iterdir()}
+    assert len(reports) == len(inputs) + 1
+    assert reports["right.py.json"].full_marks
+    assert {name for name, report in reports.items() if report.status == "refused"} == {
+        "syntax.py.json",
+        "notebook.ipynb.json",
+        "nothing.json",
+    }
+    assert reports["exits.py.json"].score == 0
+    assert "crashed" in {c.status for c in reports["exits.py.json"].checks()}
+    assert reports["empty.py.json"].status == "graded"
+    with open(out / "gradebook.csv", newline="") as file:
+        book = {line["submission"]: line for line in csv.DictReader(file)}
+    assert book["right.py"]["score"] == "10"
+    assert book["_cmd.py"]["misconceptions"].startswith("scale-missing")
+    assert not any(name.startswith("=") for name in book)

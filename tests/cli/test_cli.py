@@ -1,0 +1,185 @@
+"""The command line as a person uses it: exit codes, sentences, files."""
+
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from grader.report import read_report
+from tests.conftest import ROOT
+
+EXAMPLES = ROOT / "examples" / "multi_head_attention"
+TEMPLATE = ROOT / "student_template" / "multi_head_attention"
+
+
+def run(*arguments, cwd=None, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd or ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        timeout=300,
+        check=False,
+    )
+
+
+def test_check_of_a_right_submission_is_0():
+    result = run("check", EXAMPLES / "right_linear_layers.py")
+    assert result.returncode == 0, result.stderr
+    assert "10 of 10 points" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_check_of_a_wrong_submission_is_1_and_names_the_misconception():
+    result = run("check", EXAMPLES / "wrong_mask_inverted.py", "-a", "multi_head_attention")
+    assert result.returncode == 1
+    assert "mask-inverted" in result.stdout
+    assert "Your mask means True = ignore" in result.stdout
+
+
+def test_check_writes_json_to_the_output_or_a_file(tmp_path):
+    result = run("check", EXAMPLES / "right_einsum_notebook.ipynb", "--json", "-")
+    assert result.returncode == 0
+    report = read_report(result.stdout)
+    assert report.full_marks
+    target = tmp_path / "report.json"
+    result = run("check", EXAMPLES / "right_linear_layers.py", "--json", target)
+    assert read_report(target.read_text()).full_marks
+    assert "10 of 10" in result.stdout
+
+
+def test_check_of_one_milestone_counts_only_that():
+    wrong = EXAMPLES / "wrong_mask_inverted.py"
+    assert run("check", wrong, "--milestone", "heads").returncode == 0
+    result = run("check", wrong, "--milestone", "attention")
+    assert result.returncode == 1
+    assert "of 3 points" in result.stdout
+
+
+def test_check_without_a_path_takes_this_folder(tmp_path):
+    (tmp_path / "mine.py").write_text((EXAMPLES / "right_linear_layers.py").read_text())
+    assert run("check", cwd=tmp_path).returncode == 0
+
+
+BAD = {
+    "no such path": (None, "There is no file or folder"),
+    "empty folder": ({}, "holds no .py file"),
+    "not Python": ({"a.txt": "x"}, "is not Python"),
+    "syntax error": ({"a.py": "x = 1\ndef f(:\n"}, "a.py, line 2 is not valid Python"),
+    "binary": ({"a.py": b"\x00\xff\x00"}, "a.py"),
+    "notebook that is no JSON": ({"a.ipynb": "<<<<<<< HEAD"}, "is not a notebook"),
+    "nothing known in it": ({"a.py": "x = 1\n"}, "expected split_heads"),
+}
+
+
+@pytest.mark.parametrize(("files", "sentence"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence_and_2(tmp_path, files, sentence):
+    for name, content in (files or {}).items():
+        data = content.encode() if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(data)
+    target = tmp_path / "missing" if files is None else tmp_path
+    if files and len(files) == 1:
+        target = tmp_path / next(iter(files))
+    result = run("check", target)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", EXAMPLES / "right_linear_layers.py", "--assignment", "nonsense"),
+        ("check", EXAMPLES / "right_linear_layers.py", "--milestone", "nonsense"),
+        ("show", "nonsense"),
+        ("lint", "nonsense"),
+        ("start", "nonsense"),
+        ("grade", "missing", "--out", "x"),
+        ("nonsense",),
+    ],
+)
+def test_bad_usage_is_2_and_no_traceback(arguments, tmp_path):
+    result = run(*arguments, cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_grade_writes_reports_and_gradebook_and_is_0(tmp_path):
+    out = tmp_path / "out"
+    wrong = EXAMPLES / "wrong_scale_missing.py"
+    result = run("grade", EXAMPLES / "right_linear_layers.py", wrong, "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert sorted(p.name for p in out.rglob("*") if p.is_file()) == [
+        "gradebook.csv",
+        "right_linear_layers.py.json",
+        "wrong_scale_missing.py.json",
+    ]
+    assert "scale-missing" in result.stdout
+    assert "[2/2]" in result.stderr
+
+
+def test_out_that_is_a_file_is_told(tmp_path):
+    (tmp_path / "out").write_text("")
+    result = run("grade", EXAMPLES / "right_linear_layers.py", "--out", tmp_path / "out")
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+
+
+def test_list_show_and_lint():
+    assert "multi_head_attention" in run("list").stdout
+    shown = run("show", "multi_head_attention").stdout
+    assert "True = may attend" in shown
+    assert "layer_known_weights" in shown
+    assert run("lint", "multi_head_attention").returncode == 0
+
+
+def test_start_copies_the_template_and_never_over_work(tmp_path):
+    assert run("start", "multi_head_attention", "mine", cwd=tmp_path).returncode == 0
+    names = sorted(p.name for p in (tmp_path / "mine").iterdir())
+    assert names == ["README.md", "multi_head_attention.ipynb", "multi_head_attention.py"]
+    again = run("start", "multi_head_attention", "mine", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+
+
+@pytest.mark.parametrize("name", ["", "multi_head_attention.py", "multi_head_attention.ipynb"])
+def test_the_template_as_it_is_gets_0_points_and_help(name):
+    result = run("check", TEMPLATE / name, "--json", "-")
+    assert result.returncode == 1
+    report = read_report(result.stdout)
+    assert report.score == 0
+    first = report.checks()[0]
+    assert first.misconception == "not-implemented"
+    assert first.hint
+
+
+def test_module_and_notebook_of_the_template_define_the_same():
+    notebook = nbformat.read(TEMPLATE / "multi_head_attention.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    code = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
+    module = (TEMPLATE / "multi_head_attention.py").read_text()
+    for text in (code, module):
+        assert text.count("raise NotImplementedError") >= 4
+    for line in module.splitlines():
+        if line.startswith(("def ", "class ", "    def ")):
+            assert line in code
+
+
+def test_the_secret_comes_from_the_environment_or_a_file(tmp_path):
+    (tmp_path / "secret").write_text("s")
+    wrong = EXAMPLES / "wrong_scale_missing.py"
+
+    def got(**environment):
+        data = json.loads(run("check", wrong, "--json", "-", **environment).stdout)
+        return [c["got"] for m in data["milestones"] for c in m["checks"]]
+
+    assert got() != got(GRADER_SECRET="s") == got(GRADER_SECRET=f"file:{tmp_path / 'secret'}")
+    missing = run("check", wrong, GRADER_SECRET=f"file:{tmp_path / 'missing'}")
+    assert missing.returncode == 2

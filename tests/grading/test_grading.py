@@ -1,0 +1,190 @@
+"""The grading function: one row a check in every case, dependencies, limits, the same again."""
+
+import json
+
+import pytest
+
+from grader.grading import Grader, grade
+from grader.report import read_report
+from grader.worker.client import SpawnLauncher
+from tests.conftest import failing
+
+HANGS = "\ndef split_heads(x, n_heads):\n    while True:\n        pass\n"
+
+
+def test_the_same_submission_gets_the_same_report_to_the_letter(grade_text, right):
+    wrong = right.replace("scores / math.sqrt(query.shape[-1])", "scores")
+    first, second = grade_text(wrong), grade_text(wrong)
+    assert first.score < first.max_score
+    assert first.model_copy(update={"seconds": 0}) == second.model_copy(update={"seconds": 0})
+
+
+def test_a_report_goes_through_json_unchanged(grade_text, right):
+    report = grade_text(right.replace("dim=-1)  # over the keys", "dim=-2)"))
+    assert read_report(report.to_json()) == report
+    data = json.loads(report.to_json())
+    assert set(data) == {
+        "schema", "submission", "digest", "assignment", "status", "score", "max_score",
+        "milestones", "findings", "environment", "seconds",
+    }  # fmt: skip
+    assert set(data["milestones"][0]) == {"id", "title", "score", "max_score", "checks"}
+    assert set(data["milestones"][0]["checks"][0]) == {
+        "id", "title", "status", "score", "max_score", "hidden", "message", "expected", "got",
+        "misconception", "hint", "lesson", "location",
+    }  # fmt: skip
+    assert data["schema"] == "transformer-grader/report/1"
+    assert [m["id"] for m in data["milestones"]] == ["projections", "heads", "attention", "layer"]
+
+
+def test_a_missing_definition_is_told_once_with_the_nearest_name(grade_text, right):
+    report = grade_text(right.replace("class MultiHeadAttention", "class MultiHeadedAttention"))
+    rows = {check.id: check for check in report.checks()}
+    assert "MultiHeadedAttention" in rows["builds"].message
+    assert rows["builds"].misconception == "name-misspelt"
+    assert rows["layer_shapes"].status == "blocked"
+    assert sum(row.status == "failed" for row in rows.values()) == 1
+    assert rows["attention_values"].status == "passed"
+
+
+def test_a_stub_blocks_only_what_needs_it(grade_text, right):
+    stub = "\ndef merge_heads(x):\n    raise NotImplementedError\n"
+    report = grade_text(right + stub)
+    missed = failing(report)
+    assert missed["merge_heads_places_features"] == "failed"
+    assert missed["merge_heads_undoes_split_heads"] == "blocked"
+    assert {m.id for m in report.milestones if m.score == m.max_score} == {
+        "projections",
+        "attention",
+    }
+
+
+def test_code_that_never_ends_costs_its_own_checks_and_not_their_sum_in_time(
+    assignment, launcher, right
+):
+    limits = assignment.limits.model_copy(update={"call_seconds": 0.5})
+    quick = assignment.model_copy(update={"limits": limits})
+    layer = right.replace("split_heads(self", "_split(self").replace(
+        "def split_heads", "def _split"
+    )
+    report = Grader(quick, launcher).grade({"a.py": (layer + HANGS).encode()}, "a")
+    missed = failing(report)
+    assert missed["split_heads_places_features"] == "timed_out"
+    assert {m.id for m in report.milestones if m.score == m.max_score} >= {"attention", "layer"}
+    assert report.seconds < 20
+
+
+def test_the_submissions_whole_time_is_limited(assignment, launcher, right):
+    limits = assignment.limits.model_copy(update={"submission_seconds": 0.01})
+    quick = assignment.model_copy(update={"limits": limits})
+    report = Grader(quick, launcher).grade({"a.py": right.encode()}, "a")
+    assert report.score == 0
+    assert "timed_out" in failing(report).values()
+
+
+def test_an_endless_import_is_one_time_out_and_the_rest_is_blocked(assignment, launcher, right):
+    limits = assignment.limits.model_copy(update={"load_seconds": 0.5})
+    quick = assignment.model_copy(update={"limits": limits})
+    data = (right + "\nwhile True:\n    pass\n").encode()
+    report = Grader(quick, launcher).grade({"a.py": data}, "a")
+    statuses = list(failing(report).values())
+    assert statuses.count("timed_out") == 1
+    assert set(statuses) == {"timed_out", "blocked"}
+
+
+def test_an_error_at_top_level_is_noted_and_what_was_defined_is_graded(grade_text, right):
+    report = grade_text(right + "\nopen('no such file')\n")
+    assert report.full_marks
+    assert "FileNotFoundError" in report.findings[0].message
+    assert report.findings[0].location.line == right.count("\n") + 2
+
+
+def test_a_failure_points_to_the_line(grade_text, right):
+    report = grade_text(right.replace("return self.w_o(", "return self.w_nothing("))
+    row = next(check for check in report.checks() if check.id == "layer_shapes")
+    assert row.status == "raised"
+    assert (
+        "w_nothing"
+        in right.replace("self.w_o(", "self.w_nothing(").splitlines()[row.location.line - 1]
+    )
+
+
+def test_a_failure_in_a_notebook_points_to_cell_and_line(grade_text, right):
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "# title"},
+        {
+            "cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None,
+            "source": right,
+        },
+        {
+            "cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None,
+            "source": "def merge_heads(x):\n    return x.undefined\n",
+        },
+    ]  # fmt: skip
+    notebook = {"nbformat": 4, "nbformat_minor": 2, "metadata": {}, "cells": cells}
+    report = grade_text(json.dumps(notebook), "a.ipynb")
+    row = next(c for c in report.checks() if c.id == "merge_heads_places_features")
+    assert (row.location.cell, row.location.line) == (3, 2)
+
+
+def test_a_disallowed_library_call_refuses_the_definition_that_uses_it(grade_text, right):
+    own = right.replace(
+        "    scores = query",
+        "    attend = torch.nn.functional.scaled_dot_product_attention\n"
+        "    return attend(query, key, value, mask), None\n"
+        "    scores = query",
+    )
+    report = grade_text(own)
+    attention = next(m for m in report.milestones if m.id == "attention")
+    assert attention.score == 0
+    assert attention.checks[0].status == "refused"
+    assert attention.checks[0].misconception == "disallowed-module"
+    finding = report.findings[0]
+    assert finding.kind == "disallowed"
+    assert "scaled_dot_product_attention" in own.splitlines()[finding.location.line - 1]
+
+
+def test_student_output_is_not_the_graders(grade_text, right, capfd):
+    report = grade_text(right + "\nprint('said by the student')\n")
+    assert report.full_marks
+    assert "said by the student" not in capfd.readouterr().out
+
+
+def test_a_secret_changes_the_inputs_and_not_the_verdict(assignment, launcher, right):
+    wrong = {"a.py": right.replace("scores / math.sqrt(query.shape[-1])", "scores").encode()}
+    public = Grader(assignment, launcher).grade(wrong, "a")
+    secret = Grader(assignment, launcher, "a secret").grade(wrong, "a")
+    assert [c.status for c in public.checks()] == [c.status for c in secret.checks()]
+    assert [c.got for c in public.checks()] != [c.got for c in secret.checks()]
+
+
+def test_without_fork_the_report_is_the_same(assignment, launcher, right):
+    files = {"a.py": right.replace("dim=-1)  # over the keys", "dim=-2)").encode()}
+    forked = Grader(assignment, launcher).grade(files, "a")
+    with SpawnLauncher() as spawn:
+        spawned = Grader(assignment, spawn).grade(files, "a")
+    assert spawned.milestones == forked.milestones
+
+
+def test_grade_is_a_function_of_bytes(assignment, right):
+    assert grade({"a.py": right.encode()}, "a", assignment).full_marks
+
+
+@pytest.mark.parametrize("extra", ["conftest.py", "pytest.ini", "sitecustomize.py", "math.py"])
+def test_files_beside_the_submission_take_no_part(grade_text, right, extra):
+    report = grade_text(
+        {"mine.py": right, "sub/__init__.py": "", extra.replace(".ini", ".py"): "1/0"}
+    )
+    assert report.full_marks
+
+
+def test_configuration_around_pytest_takes_no_part(assignment, launcher, right, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--nonsense")
+    monkeypatch.setenv("PYTEST_PLUGINS", "nonsense")
+    assert Grader(assignment, launcher).grade({"a.py": right.encode()}, "a").full_marks
+
+
+def test_an_error_of_the_grader_is_its_own_status(assignment, launcher, right, monkeypatch):
+    monkeypatch.setattr("grader.checks.heads.split_heads", lambda x, n_heads: 1 / 0)
+    report = Grader(assignment, launcher).grade({"a.py": right.encode()}, "a")
+    assert report.status == "error"
+    assert any("split_heads_places_features" in f.message for f in report.findings)
