@@ -1,4 +1,4 @@
-"""The submissions in `tests/submissions`, written by others who knew only what students are told."""
+"""The submissions in `tests/submissions`: their authors knew only what students are told."""
 
 import tomllib
 from functools import cache
