@@ -24,7 +24,8 @@ def causal(length):
 
 
 @pytest.mark.parametrize(
-    ("t_q", "t_k", "d_k", "d_v"), [(1, 2, 5, 3), (2, 3, 5, 2), (5, 7, 6, 3), (40, 50, 4, 3)]
+    ("t_q", "t_k", "d_k", "d_v"),
+    [(1, 2, 5, 3), (2, 3, 5, 2), (5, 7, 6, 3), (40, 50, 4, 3), (3, 300, 4, 2)],
 )
 def test_attention_values(student, draw, t_q, t_k, d_k, d_v):
     """The output is softmax(QKᵀ/√d_k)V."""
@@ -199,7 +200,7 @@ def test_attention_leaves_inputs_unchanged(student, draw):
     attend = student.scaled_dot_product_attention
     for mask in (None, causal(3), causal(3).float()):
         before = [query, key, value, mask]
-        result = attend.call(*before)
+        result = attend.call(*before, echo=True)
         same_inputs(result.inputs, before, ["query", "key", "value", "mask"])
 
 

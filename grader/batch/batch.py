@@ -47,7 +47,10 @@ def grade_class(
         A row for every submission, in their order.
     """
     reports = out / "reports"
-    reports.mkdir(parents=True, exist_ok=True)
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{reports} cannot be made a folder: {error.strerror}.") from None
     rows: list[ClassRow] = []
 
     def read() -> Iterator[tuple[str, dict[str, bytes] | InputError]]:
@@ -64,19 +67,24 @@ def grade_class(
         if done is not None:
             done(row)
 
-    Grader(assignment, launcher, secret).grade_all(read(), done=finish)
-    _write_gradebook(out / "gradebook.csv", assignment, rows)
+    try:
+        Grader(assignment, launcher, secret).grade_all(read(), done=finish)
+    finally:
+        _write_gradebook(out / "gradebook.csv", assignment, rows)
     return rows
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole, or not at all."""
+    """Write a file so that it is there whole, or not at all; raises InputError."""
     temporary = path.with_name(f".{path.name}.tmp")
-    with open(temporary, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def _write_gradebook(path: Path, assignment: Assignment, rows: list[ClassRow]) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from grader.errors import InputError
 from grader.intake.files import ENDINGS, IGNORED
 
+MAX_NAME = 80  # characters, so that a file's name stays below 255 bytes whatever its script
+
 
 @dataclass(frozen=True)
 class Found:
@@ -21,10 +23,14 @@ class Found:
     path: Path
 
 
-def find_submissions(paths: list[Path]) -> list[Found]:
+def find_submissions(paths: list[Path], out: Path | None = None) -> list[Found]:
     """The submissions that the paths hold: a file is one, and so is each child of a folder.
 
     Two with the same name get different ids, so that none overwrites the other.
+
+    Args:
+        paths: files and folders.
+        out: where reports are written; it is no submission.
 
     Raises:
         InputError: a path is not there, or a folder holds no submission.
@@ -37,6 +43,8 @@ def find_submissions(paths: list[Path]) -> list[Found]:
             found.append(path)
             continue
         children = [child for child in sorted(path.iterdir()) if _is_submission(child)]
+        if out is not None:
+            children = [child for child in children if child.resolve() != out.resolve()]
         if not children:
             raise InputError(
                 f"The folder {path} holds no submission: each should be a .py file, an .ipynb "
@@ -46,7 +54,7 @@ def find_submissions(paths: list[Path]) -> list[Found]:
     taken: set[str] = set()
     result = []
     for path in found:
-        name = re.sub(r"[^\w.\-]+", "_", path.name) or "submission"
+        name = re.sub(r"[^\w.\-]+", "_", path.name)[:MAX_NAME] or "submission"
         number, unique = 1, name
         while unique.casefold() in taken:
             number += 1

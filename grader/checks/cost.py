@@ -43,6 +43,7 @@ def assert_quadratic(counts: Mapping[int, int], what: str) -> None:
     largest = max(counts)
     _, _, quadratic, cubic = polynomial(counts)
     total = counts[largest]
+    before = counts[largest // 2]
     if total <= 0:
         raise CheckFailure(
             "No operation could be counted, so a person must look at the cost.",
@@ -51,6 +52,8 @@ def assert_quadratic(counts: Mapping[int, int], what: str) -> None:
             status="review",
         )
     expected = f"the part that grows with n² dominates: {what} costs 4× when n doubles"
+    if 3.5 <= total / max(before, 1) <= 4.3:
+        return  # also where lengths are padded to blocks, so that no polynomial fits
     if cubic * largest**3 > total / 4:
         raise CheckFailure(
             f"The cost of {what} grows faster than n².",
@@ -80,7 +83,8 @@ def assert_towards_quadratic(counts: Mapping[int, int], what: str) -> None:
             misconception="cost-cubic",
         )  # fmt: skip
     growing = all(a < b + 0.01 for a, b in zip(ratios, ratios[1:], strict=False))
-    if ratios[0] < 1.9 or not growing or ratios[-1] < 2.3:
+    padded = ratios[-1] >= 3.0  # to blocks, so that short lengths all cost the same
+    if ratios[-1] < 2.3 or not (padded or (growing and ratios[0] >= 1.9)):
         raise CheckFailure(
             f"The cost of {what} does not grow as attention's does.", expected, table(counts),
             misconception="cost-linear",

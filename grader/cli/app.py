@@ -12,7 +12,7 @@ import typer
 
 from grader.errors import AssignmentError, GraderError, InputError
 
-FULL_MARKS, POINTS_LOST, NOT_GRADED = 0, 1, 2
+FULL_MARKS, POINTS_LOST, NOT_GRADED, STOPPED = 0, 1, 2, 130
 
 app = typer.Typer(
     name="grader",
@@ -38,19 +38,30 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except SystemExit as end:
+        if end.code == STOPPED:
+            _complain("Stopped.", STOPPED)
         _leave(end.code)
     except (InputError, AssignmentError) as error:
         _complain(str(error))
     except GraderError as error:
         _complain(f"The grader itself failed: {error}")
     except KeyboardInterrupt:
-        _complain("Stopped.", 130)
+        _complain("Stopped.", STOPPED)
+    except BrokenPipeError:
+        _leave(NOT_GRADED)
+    except Exception as error:
+        if os.environ.get("GRADER_DEBUG"):
+            raise
+        _complain(
+            f"The grader itself failed ({type(error).__name__}: {error}). Please report it; with "
+            "GRADER_DEBUG=1 it says where."
+        )
 
 
 def _complain(message: str, code: int = NOT_GRADED) -> None:
     from grader.report.terminal import printable
 
-    print(f"grader: {printable(message)}", file=sys.stderr)
+    print(f"grader: {printable(' '.join(message.split()))}", file=sys.stderr)
     _leave(code)
 
 
@@ -59,7 +70,7 @@ def _leave(code: object) -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # whoever read it has gone
+        except (OSError, AttributeError):  # whoever read it has gone, or it was never open
             pass
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
@@ -99,6 +110,8 @@ def check(
     from grader.worker.client import make_launcher
 
     files = gather(path)
+    if json_file not in (None, "-"):
+        _expect_writable(Path(str(json_file)))
     with make_launcher() as launcher:  # imports torch while this process does, too
         from grader.assignment import load_assignment, recognise
         from grader.grading import Grader
@@ -137,7 +150,7 @@ def grade(
     from grader.batch.submissions import find_submissions
     from grader.worker.client import make_launcher
 
-    found = find_submissions(paths)
+    found = find_submissions(paths, out)
     if jobs > 1:
         print("grader: --jobs: submissions are graded one at a time so far.", file=sys.stderr)
     with make_launcher() as launcher:
@@ -257,7 +270,7 @@ def _console(stderr: bool = False) -> Any:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 100
+    width = None if stream is not None and stream.isatty() else 100
     return Console(stderr=stderr, highlight=False, width=width, soft_wrap=False)
 
 
@@ -327,6 +340,12 @@ def _progress(assignment: Any, quiet: bool) -> Iterator[Callable[[str], None] | 
             status.update(f"{number}/{total}  {name.replace('_', ' ')}")
 
         yield show_check
+
+
+def _expect_writable(target: Path) -> None:
+    """Raise InputError, before any work is done, when a file cannot be written there."""
+    if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        raise InputError(f"{target} cannot be written: name a file in a folder of yours.")
 
 
 def _write_json(text: str, target: str) -> None:

@@ -74,6 +74,10 @@ class Grader:
                     if isinstance(files, InputError):
                         raise files
                     session = Session(read(files, name), self.assignment, self.launcher)
+                except RecursionError:
+                    deep = InputError(f"{name} is nested too deeply to be read.")
+                    finish(refusal(self.assignment, name, "", deep, time.monotonic() - begun))
+                    continue
                 except InputError as error:
                     known = "" if isinstance(files, InputError) else digest(files)
                     finish(refusal(self.assignment, name, known, error, time.monotonic() - begun))

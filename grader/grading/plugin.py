@@ -234,7 +234,7 @@ def classify(error: BaseException) -> Outcome:
 
 def _misconception_of(error: StudentRaised) -> str | None:
     """What an exception means by itself: arguments that do not fit, or a missing GPU."""
-    if error.kind == "TypeError" and not error.frames:
+    if error.kind == "TypeError" and not error.frames and "argument" in error.text:
         return "wrong-signature"
     if "CUDA" in error.text or "NVIDIA" in error.text:
         return "cuda-only"

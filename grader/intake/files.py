@@ -7,8 +7,8 @@ from grader.errors import InputError
 
 ENDINGS = (".py", ".ipynb")
 MAX_FILES = 400
-MAX_FILE_BYTES = 2 * 2**20
-MAX_TOTAL_BYTES = 5 * 2**20
+MAX_FILE_BYTES = {".py": 2 * 2**20, ".ipynb": 20 * 2**20}  # a notebook may hold images
+MAX_TOTAL_BYTES = 50 * 2**20
 MAX_DEPTH = 12
 IGNORED = {
     "__pycache__", "__MACOSX", "node_modules", "site-packages", "venv", "env", "build", "dist",
@@ -32,10 +32,10 @@ def gather(path: Path) -> dict[str, bytes]:
                 f"{path.name} is not Python: hand in a .py file, an .ipynb notebook, "
                 "or a folder that holds one."
             )
-        return {path.name: _read(path)}
+        return {_name(Path(path.name)): _read(path)}
     if not path.is_dir():
         raise InputError(f"{path} is neither a file nor a folder.")
-    files = {found.relative_to(path).as_posix(): found for found in _walk(path)}
+    files = {_name(found.relative_to(path)): found for found in _walk(path)}
     if not files:
         raise InputError(f"The folder {path} holds no .py file and no .ipynb notebook.")
     if len(files) > MAX_FILES:
@@ -46,6 +46,8 @@ def gather(path: Path) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     total = 0
     for name in sorted(files):
+        if len(files) > 1 and not _fits(files[name]):
+            continue  # a data set or a generated file beside the work
         contents[name] = _read(files[name])
         total += len(contents[name])
         if total > MAX_TOTAL_BYTES:
@@ -77,13 +79,22 @@ def _wanted(name: str) -> bool:
     return name not in IGNORED and not name.startswith(".")
 
 
+def _name(path: Path) -> str:
+    """A relative path as text that can be written down."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _fits(path: Path) -> bool:
+    return path.stat().st_size <= MAX_FILE_BYTES[path.suffix]
+
+
 def _read(path: Path) -> bytes:
     try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
+        if not _fits(path):
             raise InputError(
-                f"{path.name} has {size / 2**20:.1f} MB, more than {MAX_FILE_BYTES // 2**20} MB: "
-                "clear the notebook's outputs, or leave data out of the source."
+                f"{path.name} has {path.stat().st_size / 2**20:.1f} MB, more than "
+                f"{MAX_FILE_BYTES[path.suffix] // 2**20} MB: clear the notebook's outputs, or "
+                "leave data out of the source."
             )
         return path.read_bytes()
     except OSError as error:

@@ -2,11 +2,13 @@
 
 import ast
 import logging
+import re
 import warnings
 
 from grader.errors import InputError
 from grader.intake.submission import Chunk, Location, Note, Source
 
+ASSIGNED = re.compile(r"(\s*[\w, ]+?)\s*=\s*[!%]")  # x = !ls, x = %pwd
 KEPT_CELL_MAGICS = {"%%time", "%%timeit", "%%capture", "%%prun"}  # their body is plain Python
 
 
@@ -75,33 +77,56 @@ def _text(source: object) -> str:
 def _plain_python(source: str) -> tuple[str, list[tuple[int, str]]]:
     """The cell as plain Python with the same line numbers, and what was blanked: line and text.
 
+    A line is blanked only where the parser stumbles over it, so what merely looks like a magic,
+    inside a string or a broken-up expression, stays.
+
     Raises:
         SyntaxError: it is no Python.
     """
-    if not source.lstrip().startswith("%%"):
-        try:
-            _parse(source)
-        except SyntaxError:
-            pass
-        else:
-            return source, []
     lines = source.split("\n")
     skipped = []
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
-    head = lines[first].split()[0] if lines[first].strip() else ""
-    if head.startswith("%%"):
+    if lines[first].lstrip().startswith("%%"):
         skipped.append((first + 1, lines[first].strip()[:80]))
-        if head not in KEPT_CELL_MAGICS:
+        if lines[first].split()[0] not in KEPT_CELL_MAGICS:
             return "\n" * source.count("\n"), skipped
         lines[first] = ""
-    for index, line in enumerate(lines):
-        stripped = line.lstrip()
-        if stripped.startswith(("!", "%", "?")) or (stripped.endswith("?") and " " not in stripped):
-            skipped.append((index + 1, stripped[:80]))
-            lines[index] = line[: len(line) - len(stripped)] + "pass"
-    text = "\n".join(lines)
-    _parse(text)
-    return text, skipped
+    while True:
+        text = "\n".join(lines)
+        try:
+            _parse(text)
+        except SyntaxError as error:
+            row = _shell_line(lines, (error.lineno or 1) - 1)
+            if row is None:
+                raise
+            skipped.append((row + 1, lines[row].strip()[:80]))
+            _blank(lines, row)
+        else:
+            return text, skipped
+
+
+def _shell_line(lines: list[str], near: int) -> int | None:
+    """The line at the parser's complaint, or before it, that is for a notebook's shell."""
+    for row in (near, near - 1):
+        if 0 <= row < len(lines):
+            stripped = lines[row].strip()
+            if stripped.startswith(("!", "%", "?")) or ASSIGNED.match(lines[row]):
+                return row
+            if stripped.endswith("?") and " " not in stripped:
+                return row
+    return None
+
+
+def _blank(lines: list[str], row: int) -> None:
+    """Replace a shell line, with the lines that continue it, by what does nothing in its place."""
+    assigned = ASSIGNED.match(lines[row])
+    indent = lines[row][: len(lines[row]) - len(lines[row].lstrip())]
+    continued = lines[row].rstrip().endswith("\\")
+    lines[row] = f"{assigned[1]} = None" if assigned else indent + "pass"
+    while continued and row + 1 < len(lines):
+        row += 1
+        continued = lines[row].rstrip().endswith("\\")
+        lines[row] = ""
 
 
 def _parse(text: str) -> None:

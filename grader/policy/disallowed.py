@@ -2,18 +2,26 @@
 
 A use counts where a definition of the assignment can reach it: in the definition itself, or in
 helpers, base classes and module-level values that it names. Another definition of the assignment is
-not followed, since it answers for itself. So what stands in comments, strings, self-tests or test
-cells costs nothing.
+not followed, since it answers for itself. So what stands in comments, strings, annotations,
+self-tests or test cells costs nothing.
 """
 
 import ast
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
-from grader.intake.definitions import bound_names, definitions, statements
 from grader.intake.submission import Location, Source
+from grader.policy.names import (
+    SCOPES,
+    Definition,
+    Library,
+    Meaning,
+    Module,
+    Resolver,
+    inner_nodes,
+    local_names,
+)
 
 
 @dataclass(frozen=True)
@@ -46,165 +54,160 @@ def disallowed_uses(
     """
     wanted = set(names)
     rules = [(pattern.split(".")[0], pattern.rsplit(".", 1)[1]) for pattern in patterns]
-    modules = {source.stem: _Module(source, rules) for source in sources.values()}
+    search = _Search(sources, rules, wanted)
     uses: dict[tuple[str, str, int], Use] = {}
-    for module in modules.values():
-        for name in wanted & module.units.keys():
-            for place, dotted, line in _reachable(name, module, modules, wanted):
-                location = place.source.locate(line)
-                uses[name, location.file, line] = Use(name, dotted, location, line)
+    for path, module in search.resolver.modules.items():
+        for name in wanted & (module.units.keys() | module.imports.keys()):
+            for place, dotted, line in search.reachable(path, name):
+                location = sources[place].locate(line)
+                uses.setdefault((name, location.file, line), Use(name, dotted, location, line))
     return sorted(uses.values(), key=lambda use: (use.location.file, use.line, use.definition))
 
 
-def _reachable(
-    name: str, module: "_Module", modules: Mapping[str, "_Module"], wanted: set[str]
-) -> Iterable[tuple["_Module", str, int]]:
-    seen = {(module.source.path, name)}
-    waiting = [(module, name)]
-    while waiting:
-        place, current = waiting.pop()
-        for unit in place.units.get(current, []):
-            for dotted, line in unit.disallowed:
-                yield place, dotted, line
-            for other in unit.names:
-                target, target_name = place, other
-                origin = place.student_imports.get(other)
-                if origin is not None and origin[0] in modules:
-                    target, target_name = modules[origin[0]], origin[1] or ""
-                if target_name in wanted and target_name in target.units:
-                    continue
-                key = (target.source.path, target_name)
-                if key not in seen:
-                    seen.add(key)
-                    waiting.append((target, target_name))
+class _Search:
+    """Follows names from a definition through a submission's modules."""
 
-
-@dataclass
-class _Unit:
-    """One top-level statement, as part of what a name stands for."""
-
-    names: set[str] = field(default_factory=set)
-    disallowed: list[tuple[str, int]] = field(default_factory=list)
-
-
-class _Module:
-    """A module's top-level names, and what the statements behind each of them mention."""
-
-    def __init__(self, source: Source, rules: list[tuple[str, str]]) -> None:
-        self.source = source
+    def __init__(
+        self, sources: Mapping[str, Source], rules: list[tuple[str, str]], wanted: set[str]
+    ) -> None:
         self._rules = rules
-        self.student_imports: dict[str, tuple[str, str | None]] = {}
-        self.units: dict[str, list[_Unit]] = {}
-        tree = source.tree
-        top = list(statements(tree.body))
-        self._used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        self._aliases = self._with_aliases({}, top)
-        for name, statement in definitions(source).items():
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-                self._aliases.pop(name, None)
-        for statement in top:
-            self._note_student_import(statement)
-            if isinstance(statement, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
-                continue  # their parts come by themselves
-            for name in [*bound_names(statement), *_patched_names(statement)]:
-                self.units.setdefault(name, []).append(self._unit(statement))
+        self._wanted = wanted
+        self.resolver = Resolver(sources, {package for package, _ in rules})
 
-    def _note_student_import(self, statement: ast.stmt) -> None:
-        if isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                stem = (statement.module or alias.name).rsplit(".", 1)[-1]
-                self.student_imports[alias.asname or alias.name] = (stem, alias.name)
+    def reachable(self, path: str, name: str) -> Iterator[tuple[str, str, int]]:
+        """The disallowed names that a definition reaches: module, name and line."""
+        meaning = self.resolver.name(path, name)
+        if isinstance(meaning, Library) and self._is_disallowed(meaning.name):
+            yield path, meaning.name, self._line(path, name)
+            return
+        start = meaning if isinstance(meaning, Definition) else Definition(path, name)
+        seen = {start}
+        waiting = [start]
+        while waiting:
+            current = waiting.pop()
+            for statement in self.resolver.modules[current.path].units.get(current.name, []):
+                for found, line in _References(self.resolver, current.path).of(statement):
+                    if isinstance(found, Library) and self._is_disallowed(found.name):
+                        yield current.path, found.name, line
+                    if not isinstance(found, Definition) or found in seen:
+                        continue
+                    # A subclass of a helper of its own name follows it; other definitions of the
+                    # assignment answer for themselves.
+                    if found.name in self._wanted and found.name != name:
+                        continue
+                    seen.add(found)
+                    waiting.append(found)
 
-    def _unit(self, statement: ast.stmt) -> _Unit:
-        unit = _Unit()
-        nodes = list(ast.walk(statement))
-        aliases = self._with_aliases(self._aliases, nodes)
-        for node in nodes:
-            if isinstance(node, ast.Name):
-                unit.names.add(node.id)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                unit.names.add(node.attr)  # helpers.attend: the module's own name is no unit
-            dotted = _resolve(node, aliases)
-            if dotted is not None and _is_disallowed(dotted, self._rules):
-                unit.disallowed.append((dotted, getattr(node, "lineno", statement.lineno)))
-            if isinstance(node, ast.ImportFrom):
-                unit.disallowed.extend(
-                    (f"{node.module}.{alias.name}", node.lineno)
-                    for alias in node.names
-                    if node.module and _is_disallowed(f"{node.module}.{alias.name}", self._rules)
-                )
-        return unit
+    def _line(self, path: str, name: str) -> int:
+        """Where a module binds a name."""
+        module = self.resolver.modules[path]
+        if name in module.units:
+            return module.units[name][-1].lineno
+        for node in ast.walk(module.source.tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)) and any(
+                (alias.asname or alias.name) == name for alias in node.names
+            ):
+                return node.lineno
+        return 1
 
-    def _with_aliases(self, known: Mapping[str, str], nodes: list[Any]) -> dict[str, str]:
-        """`known`, and what imports and assignments among `nodes` make stand for library names."""
-        packages = {package for package, _ in self._rules}
-        aliases = dict(known)
-        for node in nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    top = alias.name.split(".")[0]
-                    if top in packages:
-                        aliases[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                if node.module.split(".")[0] in packages:
-                    for alias in node.names:
-                        if alias.name == "*":
-                            aliases.update(self._star(node.module, aliases))
-                        else:
-                            aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-            elif isinstance(node, ast.Assign):
-                dotted = _resolve(node.value, aliases)
+    def _is_disallowed(self, dotted: str) -> bool:
+        package, _, rest = dotted.partition(".")
+        last = rest.rsplit(".", 1)[-1]
+        return any(package == root and fnmatchcase(last, pattern) for root, pattern in self._rules)
+
+
+class _References:
+    """What the expressions of one statement stand for, with each function's own names in mind."""
+
+    def __init__(self, resolver: Resolver, path: str) -> None:
+        self._resolver = resolver
+        self._path = path
+
+    def of(self, statement: ast.stmt) -> Iterator[tuple[Meaning, int]]:
+        """Each thing that the statement refers to, with its line."""
+        if isinstance(statement, ast.ClassDef):
+            own = self._attributes(statement)
+            for part in [*statement.bases, *statement.decorator_list, *statement.keywords]:
+                yield from self._walk(part, own)
+            for part in _running_parts(statement):
+                yield from self._walk(part, own)
+        else:
+            yield from self._walk(statement, {})
+
+    def _attributes(self, class_: ast.ClassDef) -> dict[str, Meaning]:
+        """What attributes stand for that methods set on self: `self.F = F`."""
+        found: dict[str, Meaning] = {}
+        for node in ast.walk(class_):
+            if isinstance(node, ast.Assign):
                 for target in node.targets:
-                    if dotted and isinstance(target, ast.Name):
-                        aliases[target.id] = dotted
-        return aliases
+                    match target:
+                        case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+                            key = f"self.{attr}"
+                        case ast.Name(id=name) if node in class_.body:
+                            key = f"self.{name}"
+                        case _:
+                            continue
+                    meaning = self._resolver.expression(self._path, node.value, {})
+                    if meaning is not None:
+                        found[key] = meaning
+        return found
 
-    def _star(self, module: str, known: Mapping[str, str]) -> dict[str, str]:
-        """What a star import of a library's module may have brought, of all that is used."""
-        return {
-            name: f"{module}.{name}"
-            for name in self._used - known.keys()
-            if _is_disallowed(f"{module}.{name}", self._rules) or name in ("functional", "modules")
-        }
+    def _walk(self, node: ast.AST, local: dict[str, Meaning]) -> Iterator[tuple[Meaning, int]]:
+        meaning = self._resolver.expression(self._path, node, local)
+        if meaning is not None and not isinstance(meaning, Module):
+            yield meaning, getattr(node, "lineno", 1)
+        if isinstance(node, SCOPES):
+            inner = {**local, **dict.fromkeys(local_names(node))}
+            for part in inner_nodes(node):
+                inner.update(self._bindings(part, inner))
+            outside = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            outside += getattr(node, "decorator_list", [])
+            for part in outside:
+                yield from self._walk(part, local)
+            for part in node.body if isinstance(node.body, list) else [node.body]:
+                yield from self._walk(part, inner)
+            return
+        if isinstance(node, ast.AnnAssign):
+            parts: Iterable[ast.AST] = [node.value] if node.value else []
+        else:
+            parts = ast.iter_child_nodes(node)
+        for part in parts:
+            yield from self._walk(part, local)
+
+    def _bindings(self, node: ast.AST, local: dict[str, Meaning]) -> dict[str, Meaning]:
+        """What a statement inside a function makes names of its own stand for."""
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            return {
+                name: self._resolver.name(meaning.path, meaning.name) or meaning
+                if isinstance(meaning, Definition)
+                else meaning
+                for name, meaning in self._resolver.imported(self._path, node)
+            }
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            meaning = self._resolver.expression(self._path, node.value, local)
+            if meaning is not None:
+                return {node.targets[0].id: meaning}
+        return {}
 
 
-def _resolve(node: ast.AST, aliases: Mapping[str, str]) -> str | None:
-    """The full dotted name that an expression stands for, through the module's aliases."""
-    match node:
-        case ast.Name(id=name):
-            return aliases.get(name)
-        case ast.Attribute(value=value, attr=attr):
-            base = _resolve(value, aliases)
-            return f"{base}.{attr}" if base else None
-        case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str(attr)), *_]):
-            base = _resolve(value, aliases)
-            return f"{base}.{attr}" if base else None
-        case ast.Subscript(
-            value=ast.Attribute(value=value, attr="__dict__"), slice=ast.Constant(value=str(attr))
-        ):
-            base = _resolve(value, aliases)
-            return f"{base}.{attr}" if base else None
-        case ast.Call(func=ast.Name(id="__import__"), args=[ast.Constant(value=str(name)), *_]):
-            return name.split(".")[0]
-        case ast.Call(
-            func=ast.Attribute(attr="import_module") | ast.Name(id="import_module"),
-            args=[ast.Constant(value=str(name)), *_],
-        ):
-            return name
-    return None
+def _running_parts(class_: ast.ClassDef) -> list[ast.stmt]:
+    """The parts of a class that using it runs.
 
-
-def _patched_names(statement: ast.stmt) -> list[str]:
-    """The name that a statement changes from outside: `Layer.forward = …`, `setattr(Layer, …)`."""
-    match statement:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name))]):
-            return [name]
-        case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=name), *_])):
-            return [name]
-    return []
-
-
-def _is_disallowed(dotted: str, rules: list[tuple[str, str]]) -> bool:
-    package, _, rest = dotted.partition(".")
-    last = rest.rsplit(".", 1)[-1]
-    return any(package == root and fnmatchcase(last, pattern) for root, pattern in rules)
+    Its class-level statements and special methods, `forward`, and whatever methods these name; a
+    static self-test that nothing calls is none of them.
+    """
+    methods = {
+        s.name: s for s in class_.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    parts: list[ast.stmt] = [s for s in class_.body if s not in methods.values()]
+    waiting = [n for n in methods if n == "forward" or (n.startswith("__") and n.endswith("__"))]
+    seen = set(waiting)
+    while waiting:
+        method = methods[waiting.pop()]
+        parts.append(method)
+        for node in ast.walk(method):
+            named = node.attr if isinstance(node, ast.Attribute) else None
+            if named in methods and named not in seen:
+                seen.add(named)
+                waiting.append(named)
+    return parts

@@ -16,7 +16,7 @@ class CallResult:
 
     Attributes:
         returned: the value; a `Layer` where a module was made.
-        inputs: the arguments as they were after the call.
+        inputs: the arguments as they were after the call, if asked for.
         operations: arithmetic operations counted, if asked for.
         input_gradients: of the arguments asked for; None where the output does not depend on one,
             and None altogether where the output has no gradient.
@@ -55,6 +55,7 @@ class _Callable:
         probe: Tensor | None = None,
         gradients_of: tuple[int, ...] = (),
         count: bool = False,
+        echo: bool = False,
         train: bool = False,
         omit_none: bool = False,
         **named: Any,
@@ -67,6 +68,7 @@ class _Callable:
                 first returned tensor of the probe's shape.
             gradients_of: positions of the arguments whose gradients are wanted.
             count: count operations.
+            echo: have the arguments sent back as they are after the call.
             train: leave a module that is made in train mode, and keep gradients on.
             omit_none: leave arguments that were not given out, in place of passing None.
             named: arguments by the assignment's names.
@@ -79,23 +81,26 @@ class _Callable:
         request: dict[str, Any] = {
             "target": self._target(),
             "inputs": [
-                {"names": self._session.assignment.argument_names(name), "value": given.get(name)}
+                {"name": name, "value": given.get(name)}
                 for name in self._arguments
                 if name in given or not omit_none
             ],
             "probe": probe,
             "gradients_of": list(gradients_of),
             "count": count,
+            "echo": echo,
             "train": train,
         }
         answer = self._session.request(self.name, "call", request)
-        return self._read(answer, probe is not None, len(gradients_of), count)
+        return self._read(answer, probe is not None, len(gradients_of), count, echo)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """The value that a call returns."""
         return self.call(*values, **named).returned
 
-    def _read(self, answer: Any, gradients: bool, wanted: int, count: bool) -> CallResult:
+    def _read(
+        self, answer: Any, gradients: bool, wanted: int, count: bool, echo: bool
+    ) -> CallResult:
         """The answer as a result, if it has the form that an honest worker gives it."""
         try:
             returned = answer["returned"]
@@ -103,7 +108,7 @@ class _Callable:
                 returned = Layer(self._session, self.name, returned)
             result = CallResult(
                 returned,
-                list(answer["inputs"]),
+                list(answer["inputs"]) if echo else [],
                 _count(answer["operations"]) if count else None,
                 _tensors(answer["input_gradients"], wanted) if gradients else None,
                 _named_tensors(answer["parameter_gradients"]) if gradients else None,

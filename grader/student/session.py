@@ -165,6 +165,12 @@ class Session:
             "modules": [module.path for module in self.modules],
             "tolerant": [path for path, s in self.submission.sources.items() if s.is_notebook],
             "names": list(self.assignment.names),
+            "argument_names": {
+                argument: self.assignment.argument_names(argument)
+                for component in self.assignment.components
+                for argument in (*component.arguments, *(component.forward or ()))
+            },
+            "root_name": self.submission.name,
         }
         answer = worker.request("load", arguments, self.assignment.limits.load_seconds, self._seed)
         try:

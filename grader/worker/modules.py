@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 ROOT = "/submission/"  # what the file names of student code begin with; no such folder exists
-PACKAGE = "submission"  # the package that the submission's root folder is, for relative imports
+PACKAGE = "__submission__"  # the package that the submission's root folder is, for relative imports
 HIDDEN = {"grader", "reference", "assignments", "student_template"}
 
 
@@ -36,13 +36,22 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sources: for each path relative to the submission's root, its chunks in order.
         entry: path of the module that is graded; its folder and the folders above it, up to the
             root, are where absolute imports are looked up.
-        tolerant: whether a chunk that raises lets the next ones run, as a notebook's cells do.
+        tolerant: paths of modules in which a chunk that raises lets the next ones run, as a
+            notebook's cells do.
+        root_name: the root folder's own name, under which its modules may import each other.
     """
 
-    def __init__(self, sources: dict[str, list[Chunk]], entry: str, tolerant: set[str]) -> None:
+    def __init__(
+        self,
+        sources: dict[str, list[Chunk]],
+        entry: str,
+        tolerant: set[str],
+        root_name: str = "",
+    ) -> None:
         self._sources = sources
         self._tolerant = tolerant
         self._folders = {str(parent) for path in sources for parent in PurePosixPath(path).parents}
+        self._root_name = root_name
         self._roots = [str(parent) for parent in PurePosixPath(entry).parents]
         self._loaded: dict[str, types.ModuleType] = {}
         self._paths: dict[str, str] = {}
@@ -112,6 +121,8 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                     return self._spec(fullname, candidate)
             if base in self._folders:
                 return self._package(fullname, base)
+        if fullname.split(".")[0] == self._root_name and within == fullname:
+            return self.find_spec(PACKAGE + fullname.removeprefix(self._root_name))
         return None
 
     def _spec(self, name: str, path: str) -> importlib.machinery.ModuleSpec:

@@ -77,9 +77,9 @@ class Encoder:
         """The JSON tree of `value`; raises ProtocolError over the limits."""
         self._nodes += 1
         if depth > MAX_DEPTH:
-            raise ProtocolError(f"nested deeper than {MAX_DEPTH} levels")
+            raise ProtocolError(f"what was returned is nested deeper than {MAX_DEPTH} levels")
         if self._nodes > MAX_NODES:
-            raise ProtocolError(f"more than {MAX_NODES} items")
+            raise ProtocolError(f"what was returned has more than {MAX_NODES} items")
         kind = type(value)
         if value is None or kind is bool:
             return value
@@ -127,7 +127,7 @@ class Encoder:
         plain = torch.Tensor.detach(value).as_subclass(torch.Tensor)
         self._bytes += plain.numel() * plain.element_size()
         if self._bytes > MAX_BODY - MAX_HEADER:
-            raise ProtocolError(f"tensors of more than {MAX_BODY - MAX_HEADER} bytes")
+            raise ProtocolError(f"what was returned has more than {MAX_BODY >> 20} MB")
         name = str(len(self.tensors))
         if self._keep_layout and not plain.is_contiguous():
             order = sorted(range(plain.dim()), key=plain.stride, reverse=True)

@@ -18,7 +18,15 @@ from safetensors.torch import load as load_safetensors
 
 from grader.worker.counting import OperationCounter
 from grader.worker.modules import PACKAGE, ROOT, Chunk, StudentModules
-from grader.worker.protocol import Channel, ConnectionEnded, Encoder, clean_text, decode, pack
+from grader.worker.protocol import (
+    Channel,
+    ConnectionEnded,
+    Encoder,
+    ProtocolError,
+    clean_text,
+    decode,
+    pack,
+)
 
 MAX_FRAMES = 12  # of a traceback that are sent
 
@@ -30,6 +38,7 @@ class Runtime:
         self._channel = channel
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
+        self._names: dict[str, list[str]] = {}
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "load": self._load,
             "call": self._call,
@@ -91,7 +100,10 @@ class Runtime:
             for path, chunks in arguments["sources"].items()
         }
         order: list[str] = arguments["modules"]
-        finder = StudentModules(sources, order[0], set(arguments["tolerant"]))
+        self._names = arguments.get("argument_names", {})
+        finder = StudentModules(
+            sources, order[0], set(arguments["tolerant"]), arguments.get("root_name", "")
+        )
         finder.install()
         self._modules = [finder.load(path) for path in order]
         return {
@@ -110,8 +122,8 @@ class Runtime:
     def _call(self, arguments: dict[str, Any]) -> Any:
         """Call a definition or a kept object.
 
-        Answers the returned value, the inputs as they are afterwards, and, when asked for, the
-        gradients of `sum(output · probe)` and the operations counted.
+        Answers the returned value and, when asked for, the inputs as they are afterwards, the
+        gradients of `sum(output · probe)`, and the operations counted.
         """
         target = arguments["target"]
         if isinstance(target, str):
@@ -125,7 +137,8 @@ class Runtime:
         for index in wanted:
             inputs[index] = inputs[index].clone().requires_grad_(True)
         # What is called may be a leaf that it wants to change, so it is looked at again afterwards.
-        call = bind(target, arguments["inputs"], inputs)
+        names = [self._names.get(item["name"], [item["name"]]) for item in arguments["inputs"]]
+        call = bind(target, names, inputs)
         counter = OperationCounter() if arguments.get("count") else None
         with torch.set_grad_enabled(probe is not None or train):
             if counter is None:
@@ -133,7 +146,9 @@ class Runtime:
             else:
                 with counter:
                     returned = call()
-        answer: dict[str, Any] = {"returned": returned, "inputs": inputs}
+        answer: dict[str, Any] = {"returned": returned}
+        if arguments.get("echo"):
+            answer["inputs"] = inputs
         if isinstance(returned, torch.nn.Module) and not train:
             returned.eval()
         if counter is not None:
@@ -149,12 +164,13 @@ class Runtime:
             return {"input_gradients": None, "parameter_gradients": None}
         named = list(target.named_parameters()) if isinstance(target, torch.nn.Module) else []
         trained = [(name, parameter) for name, parameter in named if parameter.requires_grad]
-        leaves = [*inputs, *(parameter for _, parameter in trained)]
-        gradients = torch.autograd.grad((output * probe).sum(), leaves, allow_unused=True)
-        names = [name for name, _ in trained]
+        for leaf in [*inputs, *(parameter for _, parameter in trained)]:
+            leaf.grad = None
+        # Not autograd.grad, which reentrant checkpointing does not allow.
+        (output * probe).sum().backward()
         return {
-            "input_gradients": list(gradients[: len(inputs)]),
-            "parameter_gradients": dict(zip(names, gradients[len(inputs) :], strict=True)),
+            "input_gradients": [leaf.grad for leaf in inputs],
+            "parameter_gradients": {name: parameter.grad for name, parameter in trained},
         }
 
     @staticmethod
@@ -168,10 +184,13 @@ class Runtime:
     @staticmethod
     def _set_parameters(arguments: dict[str, Any]) -> Any:
         """Copy values into parameters of the same name and shape."""
-        parameters = dict(_module(arguments["target"]).named_parameters())
+        module = _module(arguments["target"])
+        parameters = dict(module.named_parameters())
         with torch.no_grad():
             for name, value in arguments["values"].items():
                 parameters[name].copy_(value)
+        training = module.training
+        module.train(not training).train(training)  # what eval mode prepares, it prepares anew
         return None
 
     @staticmethod
@@ -181,16 +200,17 @@ class Runtime:
         return None
 
 
-def bind(target: Any, arguments: list[dict[str, Any]], values: list[Any]) -> Callable[[], Any]:
+def bind(target: Any, names: list[list[str]], values: list[Any]) -> Callable[[], Any]:
     """A call of `target` with its arguments bound by position, as the assignment fixes their order.
 
     Names matter where position cannot tell: for keyword-only parameters, and for an argument whose
     place is taken by a further parameter with a default, as `mask` is in `(q, k, v, dropout=0.0,
-    mask=None)`. A None that has no place of its own is left out.
+    mask=None)`. A None that has no place of its own is left out. What can be passed by position is,
+    since a wrapper may show the signature of what it wraps and take other names.
 
     Args:
         target: a class, a function, or any callable.
-        arguments: each with its `names`, the assignment's own name first.
+        names: for each argument its names, the assignment's own name first.
         values: the value of each.
     """
     try:
@@ -199,14 +219,14 @@ def bind(target: Any, arguments: list[dict[str, Any]], values: list[Any]) -> Cal
         return lambda: target(*_without_trailing_none(values))
     kinds = inspect.Parameter
     if any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
-        return lambda: target(*_without_trailing_none(values))
+        return _bind_variadic(target, parameters, names, values)
     takes_any = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters)
     free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
-    every_name = {name for argument in arguments for name in argument["names"]}
+    every_name = {name for group in names for name in group}
     chosen: dict[str, Any] = {}
-    for argument, value in zip(arguments, values, strict=True):
+    for group, value in zip(names, values, strict=True):
         left = [p for p in free if p.name not in chosen]
-        named = [p for p in left if _plain(p.name) in argument["names"]]
+        named = [p for p in left if _plain(p.name) in group]
         slots = [p for p in left if p.kind is not kinds.KEYWORD_ONLY]
         slot = slots[0] if slots else None
         if named and (slot is None or (_is_further(slot) and _plain(slot.name) not in every_name)):
@@ -216,13 +236,31 @@ def bind(target: Any, arguments: list[dict[str, Any]], values: list[Any]) -> Cal
         elif value is None:
             continue
         elif takes_any:
-            chosen[argument["names"][0]] = value
+            chosen[group[0]] = value
         else:
-            raise TypeError(f"it takes no argument for {argument['names'][0]}")
-    positional = [
-        chosen.pop(p.name) for p in free if p.kind is kinds.POSITIONAL_ONLY and p.name in chosen
-    ]
+            raise TypeError(f"it takes no argument for {group[0]}")
+    positional = []
+    for parameter in free:
+        if parameter.kind is kinds.KEYWORD_ONLY or parameter.name not in chosen:
+            break
+        positional.append(chosen.pop(parameter.name))
     return lambda: target(*positional, **chosen)
+
+
+def _bind_variadic(
+    target: Any, parameters: list[inspect.Parameter], names: list[list[str]], values: list[Any]
+) -> Callable[[], Any]:
+    """A call of what takes `*args`: by position, but for keyword-only parameters that fit."""
+    only = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    keywords: dict[str, Any] = {}
+    positional = []
+    for group, value in zip(names, values, strict=True):
+        fitting = [name for name in only if _plain(name) in group]
+        if fitting:
+            keywords[fitting[0]] = value
+        else:
+            positional.append(value)
+    return lambda: target(*_without_trailing_none(positional), **keywords)
 
 
 def _plain(name: str) -> str:
@@ -259,22 +297,27 @@ def first_of_shape(returned: Any, shape: torch.Size) -> Any:
 
 def describe(error: BaseException) -> dict[str, Any]:
     """An exception as type, message and the frames of the student's own files."""
+    kind = clean_text(type(error).__name__, 100)
+    if isinstance(error, ProtocolError):
+        kind = "ValueError"  # the class is the grader's own, the value was the student's
     try:
         message = clean_text(str(error), 600)
-    except Exception:
+    except BaseException:
         message = ""
     frames = []
     for frame, line in traceback.walk_tb(error.__traceback__):
         name = frame.f_code.co_filename
         if name.startswith(ROOT):
             function = clean_text(frame.f_code.co_name, 100)
-            frames.append({"file": name.removeprefix(ROOT), "line": line, "function": function})
-    if isinstance(error, SyntaxError) and error.filename and error.filename.startswith(ROOT):
-        file = error.filename.removeprefix(ROOT)
-        frames.append({"file": file, "line": error.lineno or 1, "function": "<module>"})
+            file = clean_text(name.removeprefix(ROOT), 300)
+            frames.append({"file": file, "line": max(1, line or 1), "function": function})
+    if isinstance(error, SyntaxError) and str(error.filename).startswith(ROOT):
+        file = clean_text(str(error.filename).removeprefix(ROOT), 300)
+        line = error.lineno if type(error.lineno) is int and error.lineno > 0 else 1
+        frames.append({"file": file, "line": line, "function": "<module>"})
     if len(frames) > MAX_FRAMES:
         frames = frames[: MAX_FRAMES // 2] + frames[-MAX_FRAMES // 2 :]
-    return {"type": clean_text(type(error).__name__, 100), "message": message, "frames": frames}
+    return {"type": kind, "message": message, "frames": frames}
 
 
 def _is_plain_layer(value: Any) -> bool:
@@ -292,5 +335,5 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:
-            pass
+        except BaseException:
+            pass  # the student may have put anything there

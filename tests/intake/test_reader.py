@@ -209,7 +209,7 @@ def test_gathering_a_folder_ignores_junk_and_links(tmp_path):
         (lambda p: p / "missing.py", "no file or folder"),
         (lambda p: (p / "a.txt").write_text("x") and p / "a.txt", "not Python"),
         (lambda p: p, "holds no"),
-        (lambda p: (p / "a.py").write_text("x" * (MAX_FILE_BYTES + 1)) and p / "a.py", "MB"),
+        (lambda p: (p / "a.py").write_text("x" * (MAX_FILE_BYTES[".py"] + 1)) and p / "a.py", "MB"),
     ],
 )
 def test_what_cannot_be_gathered_is_refused_in_a_sentence(tmp_path, make, word):

@@ -8,11 +8,7 @@ from torch import nn
 
 from grader.worker.runtime import bind, first_of_shape
 
-ARGUMENTS = [
-    {"names": ["query", "q"]},
-    {"names": ["key", "k"]},
-    {"names": ["mask", "attn_mask"]},
-]
+ARGUMENTS = [["query", "q"], ["key", "k"], ["mask", "attn_mask"]]
 
 
 def called(target, *values):
@@ -36,6 +32,15 @@ def positional_only(a, b, c=None, /):
     return a, b, c
 
 
+def original(query, key, mask=None):
+    return None
+
+
+@functools.wraps(original)
+def wrapped(x, y, z=None):
+    return x, y, z
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -50,6 +55,8 @@ def positional_only(a, b, c=None, /):
         positional_only,
         functools.partial(lambda scale, a, b, c=None: (a, b, c), 2),
         lambda a, b, c=None, *, further=1: (a, b, c),
+        lambda *args, mask=None: (*args, mask),
+        wrapped,
     ],
 )
 def test_each_argument_arrives_at_its_place(target):

@@ -99,8 +99,8 @@ def load(worker, source=SOURCE):
 
 
 def call(worker, name, x=1, seconds=5.0, seed=0, **more):
-    inputs = [{"names": ["x", "size"], "value": x}]
-    request = {"target": name, "inputs": inputs, **more}
+    inputs = [{"name": "x", "value": x}]
+    request = {"target": name, "inputs": inputs, "echo": True, **more}
     return worker.request("call", request, seconds, seed)
 
 

@@ -1,0 +1,163 @@
+"""How fast grading is, as ratios measured side by side in one run.
+
+    python benchmarks/speed.py [--rounds N] [--further N]
+
+(a) `grader check` on a right submission, beside `python -c "import torch"`;
+(b) each further submission of one `grader grade`, beside a fresh `pytest` process for each, which
+    imports the submission into itself and runs a dozen plain tests on it;
+(c) the most memory that the processes of a batch take together (proportional set size).
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RIGHT = ROOT / "examples" / "multi_head_attention" / "right_linear_layers.py"
+CORPUS = ROOT / "tests" / "submissions" / "multi_head_attention" / "right"
+GRADER = [sys.executable, "-m", "grader"]
+
+PLAIN_TESTS = """
+import pytest, torch
+from torch.nn import functional as F
+from submission import MultiHeadAttention, merge_heads, scaled_dot_product_attention, split_heads
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (2, 2, 3, 4)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention(shape, masked):
+    q, k, v = (torch.randn(shape) for _ in range(3))
+    mask = torch.ones(3, 3).tril().bool() if masked else None
+    expected = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    torch.testing.assert_close(scaled_dot_product_attention(q, k, v, mask)[0], expected)
+
+def test_heads():
+    x = torch.randn(2, 3, 8)
+    assert split_heads(x, 2).shape == (2, 2, 3, 4)
+    assert torch.equal(merge_heads(split_heads(x, 2)), x)
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
+def test_layer(n_heads):
+    layer = MultiHeadAttention(32, n_heads)
+    assert sum(p.numel() for p in layer.parameters()) == 4 * 32 * 32
+    x = torch.randn(1, 6, 32)
+    output, weights = layer(x, x, x)
+    assert output.shape == (1, 6, 32) and weights.shape == (1, n_heads, 6, 6)
+
+def test_error():
+    with pytest.raises(Exception):
+        MultiHeadAttention(10, 4)
+"""
+
+
+def timed(command: list[str], cwd: Path) -> float:
+    """Seconds that a command takes; it must end with exit code 0."""
+    begun = time.perf_counter()
+    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"{command} failed:\n{result.stdout}{result.stderr}")
+    return time.perf_counter() - begun
+
+
+def check_beside_import(rounds: int, folder: Path) -> None:
+    """(a): both commands in turn."""
+    imports, checks = [], []
+    for _ in range(rounds):
+        imports.append(timed([sys.executable, "-c", "import torch"], folder))
+        checks.append(timed([*GRADER, "check", str(RIGHT)], ROOT))
+    ratios = [check / base for check, base in zip(checks, imports, strict=True)]
+    print("(a) grader check on a right submission, beside import torch")
+    print(f"    import torch   {spread(imports, 's')}")
+    print(f"    grader check   {spread(checks, 's')}")
+    print(f"    ratio          {spread(ratios, '×')}   (aim: at most 1.5×)")
+
+
+def further_beside_pytest(further: int, folder: Path) -> None:
+    """(b) and (c): a batch of varied right submissions, and fresh processes on one of them."""
+    varied = [p for p in sorted(CORPUS.iterdir()) if p.suffix == ".py"][:further]
+    one = timed([*GRADER, "grade", str(RIGHT), "--out", str(folder / "one")], ROOT)
+    with Memory() as memory:
+        command = [*GRADER, "grade", str(RIGHT), *map(str, varied), "--out", str(folder / "many")]
+        many = timed(command, ROOT)
+    each = (many - one) / len(varied)
+    (folder / "submission.py").write_text(RIGHT.read_text())
+    (folder / "test_plain.py").write_text(PLAIN_TESTS)
+    plain = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_plain.py"]
+    fresh = [timed(plain, folder) for _ in range(5)]
+    print(f"(b) each of {len(varied)} further submissions, beside a fresh pytest process for each")
+    print(f"    first submission            {one:.2f} s")
+    print(f"    each further, 41 checks     {each:.3f} s")
+    print(f"    fresh pytest, 12 tests      {spread(fresh, 's')}")
+    print(f"    ratio                       {statistics.median(fresh) / each:.1f}×   (aim: 10×)")
+    print("(c) memory of a batch")
+    print(f"    all processes together      {memory.peak / 2**20:.0f} MB")
+
+
+def spread(values: list[float], unit: str) -> str:
+    """Median, and the range."""
+    return f"{statistics.median(values):.2f} {unit} ({min(values):.2f} to {max(values):.2f})"
+
+
+class Memory:
+    """Samples the memory of this process's descendants while it is open; Linux only."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+
+    def __enter__(self) -> "Memory":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.1):
+            self.peak = max(self.peak, sum(map(proportional, descendants())))
+
+
+def descendants() -> list[int]:
+    """The processes below this one."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue  # it has ended
+        parents[int(path.parent.name)] = int(fields[1])
+    found = [pid for pid, parent in parents.items() if parent == os.getpid()]
+    for pid in found:
+        found.extend(child for child, parent in parents.items() if parent == pid)
+    return found
+
+
+def proportional(pid: int) -> int:
+    """A process's proportional set size in bytes; shared pages count by their share."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--further", type=int, default=40)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        check_beside_import(options.rounds, Path(folder))
+        further_beside_pytest(options.further, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
