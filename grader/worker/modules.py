@@ -2,8 +2,7 @@
 
 Only standard library: this runs in the worker. Sources are compiled from the very text that the
 trusted side read. A module is one object however it is imported: as `layers`, as `src.layers`, or
-as `.layers` from a neighbour. Modules that are installed go before a student's module of the same
-name, so a submission's `math.py` replaces nothing.
+as `.layers` from a neighbour.
 """
 
 import importlib.abc
@@ -62,9 +61,12 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             linecache.cache[ROOT + path] = (len(text), None, lines, ROOT + path)
 
     def install(self) -> None:
-        """Serve imports from now on, after everything that is installed."""
-        sys.meta_path.insert(0, _Hider(self))
-        sys.meta_path.append(self)
+        """Serve imports from now on.
+
+        The submission's modules go before installed ones, as a script's folder does, but not before
+        what is loaded already: so its `math.py` or `torch.py` replaces nothing.
+        """
+        sys.meta_path.insert(0, self)
 
     def load(self, path: str) -> types.ModuleType:
         """Run the module at `path`; what it raises is kept in `errors`, and the module stays.
@@ -106,23 +108,37 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         path: Sequence[str] | None = None,  # noqa: ARG002
         target: Any = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
-        """Where `fullname` lies among the submission's files, or None."""
-        if fullname == PACKAGE:
-            if "__init__.py" in self._sources:
-                return self._spec(fullname, "__init__.py")
-            return self._package(fullname, "")
-        within = fullname.removeprefix(PACKAGE + ".")
-        roots = ["."] if within != fullname else self._roots
-        relative = within.replace(".", "/")
+        """Where `fullname` lies among the submission's files; None if it is not among them.
+
+        Raises:
+            ModuleNotFoundError: it is one of the project's own packages, which stay hidden.
+        """
+        first, _, rest = fullname.partition(".")
+        if first == PACKAGE:
+            return self._find(fullname, rest, ["."])
+        found = self._find(fullname, fullname, self._roots)
+        if found is None and first == self._root_name:
+            found = self._find(fullname, rest, ["."])
+        if found is None and first in HIDDEN:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return found
+
+    def _find(
+        self, fullname: str, dotted: str, roots: list[str]
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module or package `dotted`, looked up below each root in turn."""
+        relative = dotted.replace(".", "/")
         for root in roots:
-            base = relative if root == "." else f"{root}/{relative}"
-            for candidate in (f"{base}/__init__.py", f"{base}.py", f"{base}.ipynb"):
+            base = "/".join(part for part in (root, relative) if part not in ("", "."))
+            prefix = f"{base}/" if base else ""
+            candidates = [f"{prefix}__init__.py"]
+            if base:
+                candidates += [f"{base}.py", f"{base}.ipynb"]
+            for candidate in candidates:
                 if candidate in self._sources:
                     return self._spec(fullname, candidate)
-            if base in self._folders:
+            if not base or base in self._folders:
                 return self._package(fullname, base)
-        if fullname.split(".")[0] == self._root_name and within == fullname:
-            return self.find_spec(PACKAGE + fullname.removeprefix(self._root_name))
         return None
 
     def _spec(self, name: str, path: str) -> importlib.machinery.ModuleSpec:
@@ -174,21 +190,3 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The text of a module, for `inspect` and `torch.jit`."""
         path = self._paths.get(name)
         return "".join(chunk.text for chunk in self._sources[path]) if path else None
-
-
-class _Hider(importlib.abc.MetaPathFinder):
-    """Keeps the project's own packages out of reach, unless the student has such a module."""
-
-    def __init__(self, modules: StudentModules) -> None:
-        self._modules = modules
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The student's module of a hidden name, or an error; None for every other name."""
-        if fullname.split(".")[0] not in HIDDEN:
-            return None
-        spec = self._modules.find_spec(fullname, path, target)
-        if spec is None:
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return spec

@@ -106,3 +106,59 @@ def test_uses_are_found_in_further_modules():
     }
     (use,) = disallowed_uses(read(files, "s").sources, NAMES, RULES)
     assert (use.definition, use.location.file) == ("attend", "helpers.py")
+
+
+HELPER = (
+    "from torch import nn\nimport torch.nn.functional as F\n"
+    "def core(q): return nn.MultiheadAttention(q)\n"
+)
+THROUGH_HELPERS = {
+    "import": "import helpers\ndef attend(q): return helpers.core(q)",
+    "import as": "import helpers as h\ndef attend(q): return h.core(q)",
+    "from dot": "from . import helpers\ndef attend(q): return helpers.core(q)",
+    "from as": "from helpers import core as c\ndef attend(q): return c(q)",
+    "star": "from helpers import *\ndef attend(q): return core(q)",
+    "library through it": "from helpers import F\n"
+    "def attend(q): return F.scaled_dot_product_attention(q, q, q)",
+    "library through its star": "from helpers import *\n"
+    "def attend(q): return nn.MultiheadAttention(q)",
+    "inside the function": "def attend(q):\n    from helpers import core\n    return core(q)",
+}
+
+
+@pytest.mark.parametrize("text", THROUGH_HELPERS.values(), ids=THROUGH_HELPERS)
+def test_a_use_is_found_through_a_module_of_ones_own(text):
+    files = {"a.py": text.encode(), "helpers.py": HELPER.encode(), "other/helpers.py": b"x = 1\n"}
+    assert disallowed_uses(read(files, "s").sources, NAMES, RULES)
+
+
+OWN_NAMES = {
+    "a local like a test cell's result": "def attend(q):\n    out = q\n    return out\n"
+    "out = nn.MultiheadAttention(4, 2)",
+    "a parameter like one": "def attend(theirs): return theirs\n"
+    "theirs = F.scaled_dot_product_attention",
+    "an attribute like a self-test": "import torch\n"
+    "def softmax(): return nn.MultiheadAttention(4, 2)\n"
+    "def attend(q): return torch.softmax(q, -1)",
+    "an annotation": "def attend(q, other: nn.MultiheadAttention = None): return q",
+    "a static self-test": "class Layer:\n    def forward(self, q): return q\n"
+    "    @staticmethod\n    def self_test(): return nn.MultiheadAttention(4, 2)",
+}
+
+
+@pytest.mark.parametrize("text", OWN_NAMES.values(), ids=OWN_NAMES)
+def test_a_name_of_ones_own_is_no_use(text):
+    assert uses("from torch import nn\nimport torch.nn.functional as F\n" + text) == []
+
+
+def test_a_method_that_forward_calls_is_followed():
+    text = (
+        "from torch import nn\nclass Layer:\n    def forward(self, q): return self.core(q)\n"
+        "    def core(self, q): return nn.MultiheadAttention(q)\n"
+    )
+    assert uses(text)
+
+
+def test_circular_imports_and_aliases_end():
+    files = {"a.py": b"from b import *\nattend = attend\n", "b.py": b"from a import *\n"}
+    assert disallowed_uses(read(files, "s").sources, NAMES, RULES) == []

@@ -12,12 +12,12 @@ def submission():
     """Load a submission from texts; the interpreter's import state is put back afterwards."""
     modules, meta_path = dict(sys.modules), list(sys.meta_path)
 
-    def load(sources, entry, tolerant=()):
+    def load(sources, entry, tolerant=(), root_name=""):
         chunked = {
             path: [Chunk(1, text)] if isinstance(text, str) else [Chunk(*c) for c in text]
             for path, text in sources.items()
         }
-        finder = StudentModules(chunked, entry, set(tolerant))
+        finder = StudentModules(chunked, entry, set(tolerant), root_name)
         finder.install()
         return finder, finder.load(entry)
 
@@ -62,9 +62,25 @@ def test_imports_are_looked_up_from_the_entry_up_to_the_root(submission, sources
     assert module.v == 3
 
 
-def test_installed_modules_go_first(submission):
+def test_modules_that_are_loaded_already_stay(submission):
     _, module = submission({"main.py": "import math\n", "math.py": "pi = 3\n"}, "main.py")
     assert module.math.pi > 3.1
+
+
+def test_a_module_named_like_one_that_is_not_loaded_is_the_students(submission):
+    assert "trace" not in sys.modules
+    _, module = submission({"main.py": "import trace\n", "trace.py": "mine = 1\n"}, "main.py")
+    assert module.trace.mine == 1
+
+
+def test_the_root_folders_own_name_is_known(submission):
+    _, module = submission(
+        {"main.py": "from homework.layers import v\nimport homework\n", "layers.py": "v = 3\n"},
+        "main.py",
+        root_name="homework",
+    )
+    assert module.v == 3
+    assert module.homework.layers.v == 3
 
 
 def test_circular_imports_work(submission):

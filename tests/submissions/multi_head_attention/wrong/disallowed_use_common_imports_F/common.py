@@ -1,0 +1,6 @@
+import math
+import functools
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
