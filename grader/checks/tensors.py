@@ -121,11 +121,13 @@ def assert_close(
 
 def value_message(what: str, got: Tensor) -> str:
     """The sentence for a tensor of the right form with wrong values."""
+    plural = what.startswith("The weights")
+    holds, has = ("hold", "have") if plural else ("holds", "has")
     if bool(torch.isnan(got).any()):
-        return f"{what} holds NaN."
+        return f"{what} {holds} NaN."
     if bool(torch.isinf(got).any()):
-        return f"{what} holds infinite values."
-    return f"{what} has wrong values."
+        return f"{what} {holds} infinite values."
+    return f"{what} {has} wrong values."
 
 
 def shown_inputs(**inputs: Any) -> str:

@@ -67,6 +67,7 @@ def print_report(report: Report, console: Console, milestones: Sequence[str] = (
             console.print(Text(f"Not graded. {printable(finding.message)}", style="red"))
         return
     console.print(_overview(chosen))
+    explained: set[str] = set()
     for milestone in chosen:
         rows = [c for c in milestone.checks if c.status not in ("passed", "blocked")]
         blocked = [c for c in milestone.checks if c.status == "blocked"]
@@ -75,7 +76,11 @@ def print_report(report: Report, console: Console, milestones: Sequence[str] = (
         console.print()
         console.print(Text(milestone.title, style="bold underline"))
         for check in rows:
-            console.print(_problem(check))
+            if check.misconception in explained and check.status == "failed":
+                console.print(_again(check))
+            else:
+                console.print(_problem(check))
+                explained.add(check.misconception or check.id)
         if blocked:
             console.print(_blocked(blocked))
     _print_findings(report.findings, console)
@@ -96,12 +101,23 @@ def _overview(milestones: list[MilestoneRow]) -> RenderableType:
     return table
 
 
-def _problem(check: CheckRow) -> RenderableType:
+def _again(check: CheckRow) -> RenderableType:
+    """A problem that comes of a mistake that was explained above: a line is enough."""
+    head = _head(check)
+    head.append(f"\n  the same mistake: {check.misconception}\n", style="dim")
+    return head
+
+
+def _head(check: CheckRow) -> Text:
     mark, color = MARKS[check.status]
     head = Text.assemble((f"{mark} ", color), (check.title, "bold"))
     head.append(f"  {points(check.score)} / {points(check.max_score)}", style="dim")
     if check.status != "failed":
         head.append(f"  ({WORDS[check.status]})", style=color)
+    return head
+
+
+def _problem(check: CheckRow) -> RenderableType:
     body = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     body.add_column(style="dim", no_wrap=True)
     body.add_column(overflow="fold")
@@ -117,7 +133,7 @@ def _problem(check: CheckRow) -> RenderableType:
     for label, text in rows:
         if text:
             body.add_row(label, Text(printable(text)))
-    return Group(head, Padding(body, (0, 0, 1, 2)))
+    return Group(_head(check), Padding(body, (0, 0, 1, 2)))
 
 
 def _blocked(checks: list[CheckRow]) -> RenderableType:
