@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import InputError
 from grader.intake.files import ENDINGS, IGNORED
 
 MAX_NAME = 80  # characters, so that a file's name stays below 255 bytes whatever its script
@@ -26,35 +25,22 @@ class Found:
 def find_submissions(paths: list[Path], out: Path | None = None) -> list[Found]:
     """The submissions that the paths hold: a file is one, and so is each child of a folder.
 
-    Two with the same name get different ids, so that none overwrites the other.
+    Two with the same name get different ids, so that none overwrites the other. A path that is not
+    there, or a folder that holds nothing, counts as one submission, so that its report says so.
 
     Args:
         paths: files and folders.
         out: where reports are written; it is no submission.
-
-    Raises:
-        InputError: a path is not there, or a folder holds no submission.
     """
     found: list[Path] = []
     for path in paths:
-        if not path.exists():
-            raise InputError(f"There is no file or folder {path}: check the path.")
-        if path.is_file():
-            found.append(path)
-            continue
-        children = [child for child in sorted(path.iterdir()) if _is_submission(child)]
-        if out is not None:
-            children = [child for child in children if child.resolve() != out.resolve()]
-        if not children:
-            raise InputError(
-                f"The folder {path} holds no submission: each should be a .py file, an .ipynb "
-                "notebook or a folder in it."
-            )
-        found.extend(children)
+        children = sorted(path.iterdir()) if path.is_dir() else []
+        children = [c for c in children if _is_submission(c) and not _is_same(c, out)]
+        found.extend(children or [path])
     taken: set[str] = set()
     result = []
     for path in found:
-        name = re.sub(r"[^\w.\-]+", "_", path.name)[:MAX_NAME] or "submission"
+        name = re.sub(r"[^\w.\-]+", "_", path.resolve().name)[:MAX_NAME] or "submission"
         number, unique = 1, name
         while unique.casefold() in taken:
             number += 1
@@ -62,6 +48,10 @@ def find_submissions(paths: list[Path], out: Path | None = None) -> list[Found]:
         taken.add(unique.casefold())
         result.append(Found(unique, path))
     return result
+
+
+def _is_same(path: Path, other: Path | None) -> bool:
+    return other is not None and path.resolve() == other.resolve()
 
 
 def _is_submission(path: Path) -> bool:

@@ -47,6 +47,8 @@ def main() -> None:
         _complain(f"The grader itself failed: {error}")
     except KeyboardInterrupt:
         _complain("Stopped.", STOPPED)
+    except RecursionError:
+        _complain("The submission is nested too deeply to be read.")
     except BrokenPipeError:
         _leave(NOT_GRADED)
     except Exception as error:
@@ -175,7 +177,10 @@ def grade(
         rows = grade_class(found, chosen, out, launcher, _secret(), done)
     console.print(class_table([row.report for row in rows]))
     console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
-    if any(row.report.status == "error" for row in rows):
+    missing = [path for path in paths if not path.exists()]
+    for path in missing:
+        errors.print(f"There is no file or folder {path}: check the path.", markup=False)
+    if len(missing) == len(paths) or any(row.report.status == "error" for row in rows):
         raise typer.Exit(NOT_GRADED)
 
 

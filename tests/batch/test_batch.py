@@ -6,6 +6,7 @@ import pytest
 
 from grader.batch import find_submissions, grade_class
 from grader.errors import InputError
+from grader.intake import gather
 from grader.report import read_report
 
 
@@ -33,9 +34,22 @@ def test_names_are_fit_for_files(tmp_path):
 
 
 @pytest.mark.parametrize("make", [lambda p: p / "missing", lambda p: p])
-def test_no_submission_is_an_error_in_a_sentence(tmp_path, make):
+def test_a_path_without_a_submission_is_one_that_is_refused(tmp_path, make):
+    (found,) = find_submissions([make(tmp_path)])
     with pytest.raises(InputError):
-        find_submissions([make(tmp_path)])
+        gather(found.path)
+
+
+def test_the_folder_of_the_reports_is_no_submission(tmp_path):
+    (tmp_path / "a.py").write_text("")
+    (tmp_path / "out").mkdir()
+    assert [f.id for f in find_submissions([tmp_path], tmp_path / "out")] == ["a.py"]
+
+
+def test_a_name_that_is_too_long_for_a_report_is_cut(tmp_path):
+    (tmp_path / ("x" * 240 + ".py")).write_text("")
+    (found,) = find_submissions([tmp_path])
+    assert len(found.id) <= 100
 
 
 def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assignment, right):

@@ -99,7 +99,6 @@ def test_bad_input_is_one_sentence_and_2(tmp_path, files, sentence):
         ("show", "nonsense"),
         ("lint", "nonsense"),
         ("start", "nonsense"),
-        ("grade", "missing", "--out", "x"),
         ("nonsense",),
     ],
 )
@@ -123,6 +122,38 @@ def test_grade_writes_reports_and_gradebook_and_is_0(tmp_path):
     ]
     assert "scale-missing" in result.stdout
     assert "[2/2]" in result.stderr
+
+
+def test_grade_of_a_missing_path_reports_it_and_grades_the_others(tmp_path):
+    out = tmp_path / "out"
+    result = run("grade", tmp_path / "missing.py", EXAMPLES / "right_linear_layers.py", "-o", out)
+    assert result.returncode == 0
+    assert "There is no file or folder" in result.stderr
+    refused = read_report((out / "reports" / "missing.py.json").read_text())
+    assert refused.status == "refused"
+    assert "no file or folder" in refused.findings[0].message
+    assert read_report((out / "reports" / "right_linear_layers.py.json").read_text()).full_marks
+    assert run("grade", tmp_path / "missing.py", "-o", out).returncode == 2
+
+
+def test_one_submission_that_cannot_be_read_ends_no_batch(tmp_path):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "deep.py").write_text("if x: pass\n" + "elif x: pass\n" * 3000)
+    (folder / "chain.py").write_text("split_heads = x" + ".y" * 3000 + "\n")
+    (folder / "right.py").write_text((EXAMPLES / "right_linear_layers.py").read_text())
+    result = run("grade", folder, "--out", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    reports = {p.name: read_report(p.read_text()) for p in (tmp_path / "out/reports").iterdir()}
+    assert set(reports) == {"deep.py.json", "chain.py.json", "right.py.json"}
+    assert reports["right.py.json"].full_marks
+
+
+def test_a_json_file_that_cannot_be_written_is_told_before_any_work(tmp_path):
+    target = tmp_path / "missing" / "report.json"
+    result = run("check", EXAMPLES / "right_linear_layers.py", "--json", target)
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
 
 
 def test_out_that_is_a_file_is_told(tmp_path):
