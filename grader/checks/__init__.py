@@ -6,6 +6,8 @@ Each raises `CheckFailure` with what was expected beside what came, as small as 
 from grader.checks.attention import (
     AttentionAnswer,
     assert_attention,
+    assert_mask,
+    assert_same_for_each_sample,
     assert_weights,
     attention_answer,
 )
@@ -28,9 +30,11 @@ __all__ = [
     "assert_close",
     "assert_known_weights",
     "assert_layer_gradients",
+    "assert_mask",
     "assert_merge",
     "assert_parameter_count",
     "assert_quadratic",
+    "assert_same_for_each_sample",
     "assert_split",
     "assert_tensor",
     "assert_towards_quadratic",

@@ -135,20 +135,119 @@ def assert_attention(
     return output
 
 
+def assert_same_for_each_sample(
+    attend: Definition, query: Tensor, key: Tensor, value: Tensor
+) -> None:
+    """See that the output is the reference's, or what the submission gives in other dimensions.
+
+    Args:
+        attend: the submission's attention.
+        query: (..., T_q, d_k)
+        key: (..., T_k, d_k)
+        value: (..., T_k, d_v)
+    """
+    output = need_output(_ask(attend, query, key, value, None), _shapes(query, key, value)[0])
+    expected, _ = scaled_dot_product_attention(query, key, value)
+    if is_close(output, expected):
+        return
+    # One dimension fewer where there is one to spare, else one more.
+    less = query.dim() > 2
+    flat = [x.reshape(-1, *x.shape[-2:]) if less else x[None, None] for x in (query, key, value)]
+    alone = [
+        need_output(_ask(attend, q, k, v, None), _shapes(q, k, v)[0])
+        for q, k, v in zip(*flat, strict=True)
+    ]
+    if not is_close(output, torch.stack(alone).view_as(output)):
+        raise _difference(attend, output, expected, 0, query, key, value, None, "The output")
+
+
+def assert_mask(
+    attend: Definition, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+) -> None:
+    """See that a mask hides what it says: the output is that of the visible keys alone.
+
+    An output that is not the reference's passes too if it is what the submission itself gives for
+    each query and the keys that it may see. So a mistake elsewhere, such as a missing scale, costs
+    nothing here.
+
+    Args:
+        attend: the submission's attention.
+        query: (..., T_q, d_k)
+        key: (..., T_k, d_k)
+        value: (..., T_k, d_v)
+        mask: True (or 1) = may attend; broadcasts to (..., T_q, T_k).
+    """
+    answer = _ask(attend, query, key, value, mask)
+    output = need_output(answer, _shapes(query, key, value)[0])
+    expected, _ = scaled_dot_product_attention(query, key, value, _bool(mask))
+    if is_close(output, expected):
+        return
+    if not is_close(output, _of_visible_keys(attend, query, key, value, mask)):
+        raise _difference(attend, output, expected, 0, query, key, value, mask, "The output")
+
+
+def _of_visible_keys(
+    attend: Definition, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
+) -> Tensor:
+    """What the submission gives for each query alone, with only the keys that it may see."""
+    leading, t_q, t_k = query.shape[:-2], query.shape[-2], key.shape[-2]
+    allowed = (mask != 0).broadcast_to(*leading, t_q, t_k)
+    rows = torch.empty(*leading, t_q, value.shape[-1])
+    samples = range(leading[0]) if leading else [slice(None)]
+    for sample in samples:
+        for t in range(t_q):
+            here = allowed[sample] if leading else allowed
+            seen = here.reshape(-1, t_q, t_k)[0, t]  # masks do not differ from head to head
+            chosen = slice(sample, sample + 1) if isinstance(sample, int) else ...
+            one = query[chosen][..., t : t + 1, :]
+            few, of = key[chosen][..., seen, :], value[chosen][..., seen, :]
+            shape = (*one.shape[:-1], value.shape[-1])
+            answer = attention_answer(attend(one, few, of), shape, (*one.shape[:-1], few.shape[-2]))
+            rows[chosen][..., t : t + 1, :] = need_output(answer, shape)
+    return rows
+
+
 def assert_weights(
     attend: Definition, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """See that the weights that are returned are the reference's; returns them."""
+    """See that the weights that are returned are those that made the output, and sum to 1.
+
+    Under a mask, those of hidden keys must be exactly 0. Whether they are the right ones shows in
+    the output, which other checks compare.
+
+    Returns:
+        The weights (..., T_q, T_k).
+    """
+    output_shape, shape = _shapes(query, key, value)
     answer = _ask(attend, query, key, value, mask)
-    weights = need_weights(answer, _shapes(query, key, value)[1])
-    output, expected = scaled_dot_product_attention(query, key, value, _bool(mask))
-    if is_close(weights, expected):
-        return weights
-    failure = _difference(attend, weights, expected, 1, query, key, value, mask, "The weights")
-    if answer.output is not None and is_close(answer.output, output):
-        failure.misconception = "weights-returned-wrong"
-        failure.message = SENTENCES[failure.misconception]
-    raise failure
+    weights = need_weights(answer, shape)
+    shown = shown_inputs(query=query, key=key, value=value, mask=mask)
+    _, right = scaled_dot_product_attention(query, key, value, _bool(mask))
+    candidates = {
+        name: partial(lambda mutant: mutant(query, key, value, _bool(mask))[1], mutant)
+        for name, mutant in ATTENTION_MUTANTS.items()
+    }
+    output = need_output(answer, output_shape)
+    if not is_close(weights @ value, output, rtol=1e-3, atol=1e-4):
+        raise CheckFailure(
+            SENTENCES["weights-returned-wrong"],
+            f"weights whose product with the values is the output, {show(output)}",
+            f"weights {show(weights)}, whose product is {show(weights @ value)}",
+            shown,
+            "weights-returned-wrong",
+        )
+    sums = weights.sum(-1)
+    hidden = torch.zeros(shape) if mask is None else weights * (mask == 0)
+    if not is_close(sums, torch.ones_like(sums)) or bool((hidden != 0).any()):
+        misconception, sentence = describe(matching(weights, right, candidates))
+        raise CheckFailure(
+            sentence or "The weights of a query do not sum to 1 over the keys that it may see.",
+            show(right),
+            show(weights),
+            shown,
+            misconception,
+        )
+    return weights
 
 
 def _bool(mask: Tensor | None) -> Tensor | None:
