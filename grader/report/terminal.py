@@ -194,7 +194,7 @@ def class_line(report: Report) -> str:
 def class_table(reports: Sequence[Report]) -> Table:
     """A class in a table: a line a submission, with milestones and misconceptions."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("submission", overflow="fold")
+    table.add_column("submission", no_wrap=True, max_width=44)
     table.add_column("score", justify="right")
     titles = [milestone.id for milestone in reports[0].milestones] if reports else []
     for title in titles:
