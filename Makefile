@@ -18,7 +18,7 @@ demo: $(READY)
 	$(BIN)/grader check examples/multi_head_attention/wrong_mask_inverted.py || test $$? -eq 1
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile -q
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # What a change must pass besides the tests.
 check: $(READY)

@@ -161,7 +161,7 @@ def grade(
         from grader.report.terminal import class_line, class_table
 
         chosen = load_assignment(assignment) if assignment else _recognise_any(found)
-        console, errors = _console(), _console(stderr=True)
+        console, errors = _console(width=120), _console(stderr=True, width=120)
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -271,12 +271,14 @@ def start(
     print(f"Copied to {target}. Check it with: grader check {target}")
 
 
-def _console(stderr: bool = False) -> Any:
+def _console(stderr: bool = False, width: int = 100) -> Any:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream is not None and stream.isatty() else 100
-    return Console(stderr=stderr, highlight=False, width=width, soft_wrap=False)
+    is_terminal = stream is not None and stream.isatty()
+    return Console(
+        stderr=stderr, highlight=False, width=None if is_terminal else width, soft_wrap=False
+    )
 
 
 def _secret() -> str:

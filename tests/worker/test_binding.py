@@ -83,6 +83,7 @@ def test_an_argument_without_a_place_is_an_error():
         called(lambda a, b: (a, b), 1, 2, 3)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.jit itself
 def test_a_scripted_function_is_called_by_position():
     @torch.jit.script
     def add(a, b):
