@@ -101,6 +101,7 @@ class StudentRaised(StudentError):
         kind: the exception's class name.
         text: its message, cut.
         frames: the frames of the student's own files, outermost first.
+        shown: the call that raised, as short text.
     """
 
     def __init__(self, kind: str, text: str, frames: tuple[Frame, ...] = ()) -> None:
@@ -108,8 +109,9 @@ class StudentRaised(StudentError):
         self.kind = kind
         self.text = text
         self.frames = frames
-        if kind == "NotImplementedError" and frames:
-            self.cause = (kind, frames[-1].file, str(frames[-1].line))
+        self.shown: str | None = None
+        if frames:
+            self.cause = (kind, text, frames[-1].file, str(frames[-1].line))
 
 
 class StudentTimedOut(StudentError):

@@ -106,7 +106,7 @@ class Assignment(_Model):
     title: Text
     lesson: Text
     module: Identifier
-    mask_convention: Text
+    mask_convention: Text | None = None
     limits: Limits = Limits()
     disallowed: tuple[Text, ...] = ()
     synonyms: dict[str, tuple[str, ...]] = {}

@@ -13,15 +13,16 @@ from grader.errors import InputError
 from grader.grading import Grader
 from grader.intake import gather
 from grader.report import Report
-from grader.report.terminal import points
+from grader.report.terminal import points, remark
 from grader.worker.client import Launcher
 
 
 @dataclass(frozen=True)
 class ClassRow:
-    """A submission's line in the gradebook."""
+    """A submission's line in the gradebook: its id, the name that it had on disk, its report."""
 
     id: str
+    file: str
     report: Report
 
 
@@ -52,6 +53,7 @@ def grade_class(
     except OSError as error:
         raise InputError(f"{reports} cannot be made a folder: {error.strerror}.") from None
     rows: list[ClassRow] = []
+    names = {submission.id: submission.path.name for submission in found}
 
     def read() -> Iterator[tuple[str, dict[str, bytes] | InputError]]:
         for submission in found:
@@ -61,7 +63,7 @@ def grade_class(
                 yield submission.id, error
 
     def finish(report: Report) -> None:
-        row = ClassRow(report.submission, report)
+        row = ClassRow(report.submission, names[report.submission], report)
         write_atomically(reports / f"{row.id}.json", report.to_json())
         rows.append(row)
         if done is not None:
@@ -88,13 +90,23 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _write_gradebook(path: Path, assignment: Assignment, rows: list[ClassRow]) -> None:
-    """One line a submission: id, status, score, the milestones' scores, misconceptions."""
+    """One line a submission: id, file name, score, milestones, misconceptions, a remark."""
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     milestones = [milestone.id for milestone in assignment.milestones]
     writer.writerow(
-        ["submission", "status", "score", "max_score", *milestones, "review", "misconceptions"]
+        [
+            "submission",
+            "file",
+            "status",
+            "score",
+            "max_score",
+            *milestones,
+            "review",
+            "misconceptions",
+            "remark",
+        ]
     )
     for row in rows:
         report = row.report
@@ -102,12 +114,14 @@ def _write_gradebook(path: Path, assignment: Assignment, rows: list[ClassRow]) -
         writer.writerow(
             [
                 _cell(row.id),
+                _cell(row.file),
                 report.status,
                 points(report.score),
                 points(report.max_score),
                 *(points(milestone.score) for milestone in report.milestones),
                 sum(check.status == "review" for check in checks),
                 " ".join(misconceptions(report)),
+                _cell(remark(report)),
             ]
         )
     write_atomically(path, text.getvalue())

@@ -50,6 +50,16 @@ def find_submissions(paths: list[Path], out: Path | None = None) -> list[Found]:
     return result
 
 
+def left_out(paths: list[Path]) -> list[str]:
+    """The names of files in the folders that are no submission, hidden ones aside."""
+    children = [child for path in paths if path.is_dir() for child in sorted(path.iterdir())]
+    return [
+        c.name
+        for c in children
+        if c.is_file() and not c.name.startswith(".") and not _is_submission(c)
+    ]
+
+
 def _is_same(path: Path, other: Path | None) -> bool:
     return other is not None and path.resolve() == other.resolve()
 

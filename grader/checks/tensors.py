@@ -39,7 +39,9 @@ def shape_text(shape: Sequence[int]) -> str:
 def _numbers(value: Tensor) -> str:
     if value.dim() == 0:
         item = value.item()
-        return f"{item:.4f}" if value.is_floating_point() else str(item)
+        if not value.is_floating_point():
+            return str(item)
+        return f"{item:.4f}" if item == 0 or abs(item) >= 5e-4 else f"{item:.1e}"
     return "[" + ", ".join(_numbers(row) for row in value) + "]"
 
 

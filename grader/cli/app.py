@@ -1,6 +1,7 @@
 """The commands. Modules that import torch are imported inside them, so that errors come at once."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -149,12 +150,15 @@ def grade(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 1,
 ) -> None:
     """Grade many submissions into a folder of reports and a gradebook."""
-    from grader.batch.submissions import find_submissions
+    from grader.batch.submissions import find_submissions, left_out
     from grader.worker.client import make_launcher
 
     found = find_submissions(paths, out)
     if jobs > 1:
-        print("grader: --jobs: submissions are graded one at a time so far.", file=sys.stderr)
+        print(
+            "grader: --jobs has no effect yet: submissions are graded one at a time.",
+            file=sys.stderr,
+        )
     with make_launcher() as launcher:
         from grader.assignment import load_assignment
         from grader.batch import ClassRow, grade_class
@@ -174,6 +178,9 @@ def grade(
             number += 1
             errors.print(f"[{number:>{width}}/{len(found)}] {class_line(row.report)}", markup=False)
 
+        ignored = left_out(paths)
+        if ignored:
+            errors.print(f"No Python, left out: {', '.join(ignored)}", markup=False)
         rows = grade_class(found, chosen, out, launcher, _secret(), done)
     console.print(class_table([row.report for row in rows]))
     console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
@@ -219,8 +226,10 @@ def show(assignment: AssignmentArgument) -> None:
         f"{loaded.title} ({points(loaded.points)} points) · {loaded.lesson}", markup=False
     )
     console.print(f"Definitions: {', '.join(loaded.names)}", markup=False)
-    console.print(f"In every mask of attention, {loaded.mask_convention}.", markup=False)
-    console.print(f"Not allowed: {', '.join(loaded.disallowed)}", markup=False)
+    if loaded.mask_convention:
+        console.print(f"In every mask of attention, {loaded.mask_convention}.", markup=False)
+    if loaded.disallowed:
+        console.print(f"Not allowed: {', '.join(loaded.disallowed)}", markup=False)
     for milestone in loaded.milestones:
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for row in milestone.checks:
@@ -268,7 +277,7 @@ def start(
         )
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
-    print(f"Copied to {target}. Check it with: grader check {target}")
+    print(f"Copied to {target}. Check it with: grader check {shlex.quote(str(target))}")
 
 
 def _console(stderr: bool = False, width: int = 100) -> Any:
@@ -287,9 +296,12 @@ def _secret() -> str:
     if value.startswith("file:"):
         path = Path(value.removeprefix("file:"))
         try:
-            return path.read_text(encoding="utf-8").strip()
+            secret = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             raise InputError(f"GRADER_SECRET names {path}, which cannot be read.") from None
+        if not secret:
+            raise InputError(f"GRADER_SECRET names {path}, which is empty.")
+        return secret
     return value
 
 
@@ -322,12 +334,14 @@ def _recognise_any(found: list[Any]) -> Any:
     ids = assignment_ids()
     if len(ids) == 1:
         return load_assignment(ids[0])
+    reason = "No submission shows which assignment this is: say it with --assignment."
     for submission in found:
         try:
             return recognise(read(gather(submission.path), submission.id))
-        except InputError:
-            continue
-    raise InputError("No submission shows which assignment this is: say it with --assignment.")
+        except InputError as error:
+            if "--assignment" in str(error):
+                reason = str(error)
+    raise InputError(reason)
 
 
 @contextmanager

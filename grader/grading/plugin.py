@@ -153,7 +153,8 @@ class GradingPlugin:
 
     def _once(self, check: Check, outcome: Outcome) -> Outcome:
         """The outcome, or "blocked" when an earlier check met the very same cause."""
-        if outcome.cause is not None:
+        says_more = outcome.status == "raised" and outcome.misconception is not None
+        if outcome.cause is not None and not says_more:
             earlier = self._seen.setdefault(outcome.cause, check.id)
             if earlier != check.id:
                 message = f"Not tried, for the same reason as `{earlier}`: {outcome.message}"
@@ -219,9 +220,11 @@ def classify(error: BaseException) -> Outcome:
                 cause=error.cause,
             )
         case StudentRaised():
+            call = f"\nFor: {error.shown}" if error.shown else ""
             return Outcome(
                 "raised",
-                f"It raised {error}",
+                f"It raised {error}{call}",
+                cause=error.cause,
                 misconception=error.misconception or _misconception_of(error),
                 frames=error.frames[-1:],
             )

@@ -73,7 +73,11 @@ def _row(check: Check, title: str, outcome: "Outcome", session: "Session") -> Ch
         if outcome.frames:
             place = _place(session.locate(outcome.frames[-1]))
         else:
-            place = _place(definition_place(session.modules, check.component))
+            place = _place(
+                definition_place(
+                    [*session.modules, *session.submission.sources.values()], check.component
+                )
+            )
     status: Status = "review" if outcome.status == "fault" else outcome.status
     return CheckRow(
         id=check.id,
@@ -96,7 +100,7 @@ def definition_place(modules: list[Source], name: str) -> Location | None:
     """Where a definition stands: a function's line, or a class's forward."""
     for module in modules:
         statement = definitions(module).get(name)
-        if statement is None:
+        if statement is None or isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
         for method in getattr(statement, "body", []) if isinstance(statement, ast.ClassDef) else []:
             if isinstance(method, ast.FunctionDef) and method.name in ("forward", "__call__"):

@@ -85,7 +85,7 @@ def nearest_name(name: str, names: Iterable[str]) -> str | None:
     """The name most like `name`, whatever its case and underscores; None if none is like it."""
     plain = {other.lower().replace("_", ""): other for other in names if other != name}
     wanted = name.lower().replace("_", "")
-    close = difflib.get_close_matches(wanted, plain, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(wanted, plain, n=1, cutoff=0.72)
     return plain[close[0]] if close else None
 
 

@@ -161,6 +161,8 @@ def _print_findings(findings: Sequence[Finding], console: Console) -> None:
             "red" if finding.kind == "disallowed" else "yellow" if finding.kind == "review" else ""
         )
         place = f"{finding.location}: " if finding.location else ""
+        if finding.location and finding.message.startswith(finding.location.file):
+            place = ""
         console.print(Text(f"• {printable(place + finding.message)}", style=style))
     if len(findings) > 20:
         console.print(f"• and {len(findings) - 20} more")
@@ -207,12 +209,12 @@ def class_table(reports: Sequence[Report]) -> Table:
             Text(printable(report.submission), style=style),
             Text(score, style=style),
             *(points(milestone.score) for milestone in report.milestones),
-            Text(_remark(report)),
+            Text(remark(report)),
         )
     return table
 
 
-def _remark(report: Report) -> str:
+def remark(report: Report) -> str:
     """The misconceptions that a report names, or else what went wrong first."""
     if report.status != "graded":
         return printable(
@@ -227,4 +229,5 @@ def _remark(report: Report) -> str:
         return ""
     if first.status in ("timed_out", "crashed", "raised"):
         return printable(f"{WORDS[first.status]}: {first.id}")
-    return first.id
+    message = (first.message or "").splitlines()[:1]
+    return printable(": ".join([first.id, *message]))[:100]

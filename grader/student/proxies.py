@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.errors import CheckFailure, StudentCrashed
+from grader.errors import CheckFailure, StudentCrashed, StudentRaised
 from grader.student.session import Session
 from grader.worker.answers import Foreign, Kept
 
@@ -91,7 +91,12 @@ class _Callable:
             "echo": echo,
             "train": train,
         }
-        answer = self._session.request(self.name, "call", request)
+        try:
+            answer = self._session.request(self.name, "call", request)
+        except StudentRaised as error:
+            shown = ", ".join(_shown(name, value) for name, value in given.items())
+            error.shown = f"{self.name}({shown})"
+            raise
         return self._read(answer, probe is not None, len(gradients_of), count, echo)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
@@ -116,6 +121,13 @@ class _Callable:
         except (TypeError, KeyError, ValueError):
             raise StudentCrashed("What came back is not an answer.") from None
         return result
+
+
+def _shown(name: str, value: Any) -> str:
+    """An argument as short text: a tensor by its shape."""
+    if isinstance(value, Tensor):
+        return f"{name} of shape {tuple(value.shape)}"
+    return f"{name}={value!r}"
 
 
 def _count(value: Any) -> int:

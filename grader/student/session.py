@@ -6,6 +6,7 @@ from typing import Any
 from grader.assignment import Assignment
 from grader.errors import (
     Frame,
+    InputError,
     MissingDefinition,
     RefusedDefinition,
     StudentCrashed,
@@ -14,7 +15,7 @@ from grader.errors import (
     StudentTimedOut,
 )
 from grader.intake import Location, Note, Submission
-from grader.intake.definitions import choose_modules, definitions, nearest_name
+from grader.intake.definitions import choose_modules, definitions, is_implemented, nearest_name
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
 from grader.worker.client import Launcher, Worker
@@ -38,8 +39,12 @@ class Session:
             submission.sources.values(), assignment.names, assignment.module
         )
         self.uses: list[Use] = disallowed_uses(
-            submission.sources, assignment.names, assignment.disallowed
+            submission.sources,
+            assignment.names,
+            assignment.disallowed,
+            [module.path for module in self.modules],
         )
+        self._expect_work()
         self.notes: list[Note] = []
         self.peak_bytes = 0
         self._launcher = launcher
@@ -52,6 +57,22 @@ class Session:
         self._check_deadline = self._deadline
         self._call_seconds = assignment.limits.call_seconds
         self._seed = 0
+
+    def _expect_work(self) -> None:
+        """Raise InputError when all there is to grade is stubs, beside a file that is broken.
+
+        It is the broken file that holds the work, and its syntax error is what to mend.
+        """
+        done = any(
+            is_implemented(statement)
+            for module in self.modules
+            for name, statement in definitions(module).items()
+            if name in self.assignment.names
+        )
+        if not done and self.submission.broken:
+            note = next(iter(self.submission.broken.values()))
+            place = note.location or Location(self.submission.name)
+            raise InputError(note.message, place.file, place.line, place.cell)
 
     def begin_check(self, seconds: float | None) -> None:
         """Give the next check its time: its own, for a single call too, or what is usual."""
@@ -210,6 +231,10 @@ class Session:
         error = MissingDefinition(name, nearest_name(name, defined - set(self.assignment.names)))
         if name in defined and self._raised_at_load:
             first = self._raised_at_load[0]
-            error.args = (f"`{name}` was never defined, because the module raised {first}",)
+            why = f"`{name}` was never defined, because the module raised {first}"
+            for note in self.submission.broken.values():
+                why += f". {note.message}"
+            error.args = (why.rstrip("."),)
             error.frames = first.frames[-1:]
+            error.nearest = None
         return error

@@ -5,6 +5,7 @@ import csv
 import pytest
 
 from grader.batch import find_submissions, grade_class
+from grader.batch.submissions import left_out
 from grader.errors import InputError
 from grader.intake import gather
 from grader.report import read_report
@@ -46,6 +47,12 @@ def test_the_folder_of_the_reports_is_no_submission(tmp_path):
     assert [f.id for f in find_submissions([tmp_path], tmp_path / "out")] == ["a.py"]
 
 
+def test_what_is_left_out_of_a_folder_is_told(tmp_path):
+    for name in ("a.py", "essay.docx", ".hidden"):
+        (tmp_path / name).write_text("")
+    assert left_out([tmp_path]) == ["essay.docx"]
+
+
 def test_a_name_that_is_too_long_for_a_report_is_cut(tmp_path):
     (tmp_path / ("x" * 240 + ".py")).write_text("")
     (found,) = find_submissions([tmp_path])
@@ -84,4 +91,5 @@ def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assig
         book = {line["submission"]: line for line in csv.DictReader(file)}
     assert book["right.py"]["score"] == "10"
     assert book["_cmd.py"]["misconceptions"].startswith("scale-missing")
-    assert not any(name.startswith("=") for name in book)
+    assert book["_cmd.py"]["file"] == "'=cmd.py"
+    assert not any(cell.startswith("=") for line in book.values() for cell in line.values())

@@ -212,5 +212,8 @@ def test_the_secret_comes_from_the_environment_or_a_file(tmp_path):
         return [c["got"] for m in data["milestones"] for c in m["checks"]]
 
     assert got() != got(GRADER_SECRET="s") == got(GRADER_SECRET=f"file:{tmp_path / 'secret'}")
-    missing = run("check", wrong, GRADER_SECRET=f"file:{tmp_path / 'missing'}")
-    assert missing.returncode == 2
+    (tmp_path / "empty").write_text("\n")
+    for name in ("missing", "empty"):
+        result = run("check", wrong, GRADER_SECRET=f"file:{tmp_path / name}")
+        assert result.returncode == 2
+        assert name in result.stderr

@@ -143,6 +143,50 @@ def test_a_disallowed_library_call_refuses_the_definition_that_uses_it(grade_tex
     assert "scaled_dot_product_attention" in own.splitlines()[finding.location.line - 1]
 
 
+def test_a_draft_beside_the_work_costs_nothing(grade_text, right):
+    draft = "from torch import nn\nclass MultiHeadAttention(nn.MultiheadAttention): pass\n"
+    assert grade_text({"multi_head_attention.py": right, "draft.py": draft}).full_marks
+
+
+def test_a_syntax_error_in_the_work_is_told_and_not_the_template_beside_it(grade_text, right):
+    stubs = "def split_heads(x, n_heads):\n    raise NotImplementedError\n"
+    report = grade_text({"mine.py": right + "\n)\n", "multi_head_attention.py": stubs})
+    assert report.status == "refused"
+    assert report.findings[0].location.file == "mine.py"
+    assert "is not valid Python" in report.findings[0].message
+
+
+def test_a_failing_import_is_named_as_the_reason(grade_text, right):
+    report = grade_text("import no_such_module\n" + right)
+    first = report.checks()[0]
+    assert "No module named 'no_such_module'" in first.message
+    assert first.misconception is None
+    assert first.location.line == 1
+
+
+def test_one_exception_is_explained_once_with_the_call_that_raised(grade_text, right):
+    report = grade_text(right.replace("math.sqrt(query.shape[-1])", "undefined"))
+    raised = [check for check in report.checks() if check.status == "raised"]
+    assert len(raised) == 1
+    assert "name 'undefined' is not defined" in raised[0].message
+    assert "query of shape (1, 5)" in raised[0].message
+    blocked = [check for check in report.checks() if check.status == "blocked"]
+    assert any("same reason as `attention_values`" in check.message for check in blocked)
+
+
+def test_a_failure_points_to_the_module_that_defines_it(grade_text, right):
+    heads, rest = right.split("def scaled_dot_product_attention")
+    files = {
+        "multi_head_attention.py": "import math\nimport torch\nfrom torch import Tensor, nn\n"
+        "from cut import merge_heads, split_heads\n"
+        "def scaled_dot_product_attention" + rest,
+        "cut.py": heads.replace("x.transpose(1, 2)  # (B, H, T, d_k)", "x"),
+    }
+    report = grade_text(files)
+    row = next(c for c in report.checks() if c.id == "split_heads_places_features")
+    assert row.location.file == "cut.py"
+
+
 def test_student_output_is_not_the_graders(grade_text, right, capfd):
     report = grade_text(right + "\nprint('said by the student')\n")
     assert report.full_marks
