@@ -13,8 +13,8 @@ GraderError
 └── CheckFailure          it ran, and a check found something wrong
 """
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 
 class GraderError(Exception):
@@ -170,7 +170,6 @@ class CheckFailure(GraderError):
     hint: str | None = None
     status: Literal["failed", "review"] = "failed"
     frames: tuple[Frame, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.message

@@ -9,8 +9,6 @@ import torch
 from torch import Tensor
 
 from grader.checks.tensors import (
-    ATOL,
-    RTOL,
     assert_tensor,
     is_close,
     kind_text,
@@ -21,7 +19,7 @@ from grader.checks.tensors import (
 )
 from grader.diagnosis import describe, matching
 from grader.errors import CheckFailure
-from grader.student import Definition, Layer
+from grader.student import Definition
 from reference import scaled_dot_product_attention
 from reference.misconceptions import ATTENTION_MUTANTS, SENTENCES
 
@@ -312,24 +310,3 @@ def assert_function_gradients(
             raise CheckFailure(f"No gradient reaches {name}.", show(right), "None")
         if not is_close(got, right, rtol=1e-3, atol=1e-5):
             raise CheckFailure(f"The gradient of {name} is wrong.", show(right), show(got))
-
-
-def layer_or_function_output(
-    target: Definition | Layer, inputs: tuple[Any, ...], shape: tuple[int, ...]
-) -> Tensor:
-    """The output of a call, picked by shape."""
-    return need_output(attention_answer(target(*inputs), shape, (-1,)), shape)
-
-
-__all__ = [
-    "ATOL",
-    "RTOL",
-    "AttentionAnswer",
-    "assert_attention",
-    "assert_function_gradients",
-    "assert_weights",
-    "attention_answer",
-    "layer_or_function_output",
-    "need_output",
-    "need_weights",
-]

@@ -34,13 +34,11 @@ class Reading:
     """The weights of a layer by role.
 
     Attributes:
-        how: "by name" or "by gradients".
         weights: "q", "k", "v", "o", each (D, D) as in `nn.Linear`, with heads in rows one after the
             other for q, k, v and in columns for o; "bq", "bk", "bv", "bo", each (D,), zero where
             the layer has none.
     """
 
-    how: str
     weights: dict[str, Tensor]
 
 
@@ -75,7 +73,7 @@ def read_by_name(parameters: Parameters, d_model: int) -> Reading | None:
         bias = parameters.get(re.sub("weight$", "bias", name))
         if bias is not None and bias.shape == (d_model,):
             weights["b" + role] = bias
-    return Reading("by name", _with_zero_biases(weights, d_model))
+    return Reading(_with_zero_biases(weights, d_model))
 
 
 def _with_zero_biases(weights: dict[str, Tensor], d_model: int) -> dict[str, Tensor]:
@@ -106,7 +104,7 @@ def read_by_gradients(
         weights = _Search(parameters, gradients, d_model, n_heads, draw).run()
     except _NoReading:
         return None
-    return Reading("by gradients", _with_zero_biases(weights, d_model))
+    return Reading(_with_zero_biases(weights, d_model))
 
 
 class _Search:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
+from grader.intake import Location
+
 SCHEMA: Literal["transformer-grader/report/1"] = "transformer-grader/report/1"
 Status = Literal[
     "passed", "failed", "raised", "timed_out", "crashed", "refused", "blocked", "review"
@@ -36,10 +38,7 @@ class Place(_Model):
     cell: int | None = None
 
     def __str__(self) -> str:
-        if self.line is None:
-            return self.file
-        place = f"cell {self.cell}, line {self.line}" if self.cell else f"line {self.line}"
-        return f"{self.file}, {place}"
+        return str(Location(self.file, self.line, self.cell))
 
 
 class CheckRow(_Model):

@@ -6,7 +6,7 @@ done and what is right.
 
 from reference.misconceptions.attention import ATTENTION_MUTANTS, Attention
 from reference.misconceptions.heads import MERGE_MUTANTS, SPLIT_MUTANTS
-from reference.misconceptions.layer import LAYER_MUTANTS, layer_mutant
+from reference.misconceptions.layer import LAYER_MUTANTS
 from reference.misconceptions.sentences import SENTENCES
 
 __all__ = [
@@ -16,5 +16,4 @@ __all__ = [
     "SENTENCES",
     "SPLIT_MUTANTS",
     "Attention",
-    "layer_mutant",
 ]

@@ -107,8 +107,3 @@ LAYER_MUTANTS: dict[str, Layer] = {
     "values-are-keys": _values_of_key,
     "mask-ignored": _mask_ignored,
 }
-
-
-def layer_mutant(name: str) -> Layer:
-    """The wrong layer of that id; raises KeyError."""
-    return LAYER_MUTANTS[name]
