@@ -67,7 +67,7 @@ class _Callable:
             probe: with it, gradients of `sum(output · probe)` are computed, where the output is the
                 first returned tensor of the probe's shape.
             gradients_of: positions of the arguments whose gradients are wanted.
-            count: count operations.
+            count: count operations; then nothing is returned.
             echo: have the arguments sent back as they are after the call.
             train: leave a module that is made in train mode, and keep gradients on.
             omit_none: leave arguments that were not given out, in place of passing None.
