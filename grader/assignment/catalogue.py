@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from grader.assignment.rubric import Assignment
 from grader.errors import AssignmentError, InputError
 from grader.intake import Submission
-from grader.intake.definitions import definitions, nearest_name
+from grader.intake.definitions import defined_names, nearest_name
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -70,7 +70,7 @@ def recognise(submission: Submission) -> Assignment:
     Raises:
         InputError: none fits, or two fit equally well.
     """
-    defined = {name for source in submission.sources.values() for name in definitions(source)}
+    defined = defined_names(submission.sources.values())
     fits: list[tuple[float, Assignment]] = []
     for assignment in map(load_assignment, assignment_ids()):
         found = [name for name in assignment.names if name in defined]

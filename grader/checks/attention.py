@@ -1,6 +1,6 @@
 """Checks of an attention function: (query, key, value, mask) -> output, weights."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -125,17 +125,22 @@ def assert_attention(
     Returns:
         The output.
     """
-    answer = _ask(attend, query, key, value, mask)
-    output = need_output(answer, _shapes(query, key, value)[0])
-    expected, _ = scaled_dot_product_attention(query, key, value, _bool(mask))
+    output, expected = _beside_reference(attend, query, key, value, mask)
     if not is_close(output, expected):
-        raise _difference(attend, output, expected, 0, query, key, value, mask, what)
+        raise _difference(attend, output, expected, query, key, value, mask, what)
     return output
 
 
-def assert_same_for_each_sample(
-    attend: Definition, query: Tensor, key: Tensor, value: Tensor
-) -> None:
+def _beside_reference(
+    attend: Definition, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The submission's output, and the reference's."""
+    answer = _ask(attend, query, key, value, mask)
+    output = need_output(answer, _shapes(query, key, value)[0])
+    return output, scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+def assert_in_any_dimensions(attend: Definition, query: Tensor, key: Tensor, value: Tensor) -> None:
     """See that the output is the reference's, or what the submission gives in other dimensions.
 
     Args:
@@ -144,8 +149,7 @@ def assert_same_for_each_sample(
         key: (..., T_k, d_k)
         value: (..., T_k, d_v)
     """
-    output = need_output(_ask(attend, query, key, value, None), _shapes(query, key, value)[0])
-    expected, _ = scaled_dot_product_attention(query, key, value)
+    output, expected = _beside_reference(attend, query, key, value, None)
     if is_close(output, expected):
         return
     # One dimension fewer where there is one to spare, else one more.
@@ -156,7 +160,7 @@ def assert_same_for_each_sample(
         for q, k, v in zip(*flat, strict=True)
     ]
     if not is_close(output, torch.stack(alone).view_as(output)):
-        raise _difference(attend, output, expected, 0, query, key, value, None, "The output")
+        raise _difference(attend, output, expected, query, key, value, None, "The output")
 
 
 def assert_mask(
@@ -175,13 +179,11 @@ def assert_mask(
         value: (..., T_k, d_v)
         mask: True (or 1) = may attend; broadcasts to (..., T_q, T_k).
     """
-    answer = _ask(attend, query, key, value, mask)
-    output = need_output(answer, _shapes(query, key, value)[0])
-    expected, _ = scaled_dot_product_attention(query, key, value, _bool(mask))
+    output, expected = _beside_reference(attend, query, key, value, mask)
     if is_close(output, expected):
         return
     if not is_close(output, _of_visible_keys(attend, query, key, value, mask)):
-        raise _difference(attend, output, expected, 0, query, key, value, mask, "The output")
+        raise _difference(attend, output, expected, query, key, value, mask, "The output")
 
 
 def _of_visible_keys(
@@ -220,11 +222,7 @@ def assert_weights(
     answer = _ask(attend, query, key, value, mask)
     weights = need_weights(answer, shape)
     shown = shown_inputs(query=query, key=key, value=value, mask=mask)
-    _, right = scaled_dot_product_attention(query, key, value, _bool(mask))
-    candidates = {
-        name: partial(lambda mutant: mutant(query, key, value, _bool(mask))[1], mutant)
-        for name, mutant in ATTENTION_MUTANTS.items()
-    }
+    _, right = scaled_dot_product_attention(query, key, value, mask)
     output = need_output(answer, output_shape)
     if not is_close(weights @ value, output, rtol=1e-3, atol=1e-4):
         raise CheckFailure(
@@ -237,7 +235,9 @@ def assert_weights(
     sums = weights.sum(-1)
     hidden = torch.zeros(shape) if mask is None else weights * (mask == 0)
     if not is_close(sums, torch.ones_like(sums)) or bool((hidden != 0).any()):
-        misconception, sentence = describe(matching(weights, right, candidates))
+        misconception, sentence = describe(
+            matching(weights, right, _mutants(1, query, key, value, mask))
+        )
         raise CheckFailure(
             sentence or "The weights of a query do not sum to 1 over the keys that it may see.",
             show(right),
@@ -248,27 +248,28 @@ def assert_weights(
     return weights
 
 
-def _bool(mask: Tensor | None) -> Tensor | None:
-    return None if mask is None else mask != 0
+def _mutants(
+    item: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> dict[str, Callable[[], Tensor]]:
+    """What gives each wrong attention's output (item 0) or weights (item 1) on an input."""
+    return {
+        name: partial(lambda mutant: mutant(query, key, value, mask)[item], mutant)
+        for name, mutant in ATTENTION_MUTANTS.items()
+    }
 
 
 def _difference(
     attend: Definition,
     got: Tensor,
     expected: Tensor,
-    item: int,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
     what: str,
 ) -> CheckFailure:
-    """The failure for a wrong output (item 0) or wrong weights (item 1), diagnosed."""
-    plain = _bool(mask)
-    candidates = {
-        name: partial(lambda mutant: mutant(query, key, value, plain)[item], mutant)
-        for name, mutant in ATTENTION_MUTANTS.items()
-    }
+    """The failure for a wrong output, diagnosed."""
+    candidates = _mutants(0, query, key, value, mask)
     misconception, sentence = describe(matching(got, expected, candidates))
     if misconception is None and mask is not None and bool(torch.isnan(got).any()):
         unmasked = _ask(attend, query, key, value, None).output

@@ -126,7 +126,7 @@ def check(
         milestones = _milestones(chosen, milestone)
         _expect_definitions(submission, chosen)
         with _progress(chosen, quiet=json_file == "-") as progress:
-            report = Grader(chosen, launcher, _secret()).grade(files, name, progress)
+            report = Grader(chosen, launcher, _secret()).grade(submission, name, progress)
     shown = [m for m in report.milestones if not milestones or m.id in milestones]
     if json_file is not None:
         _write_json(report.to_json(), json_file)
@@ -319,9 +319,9 @@ def _milestones(assignment: Any, milestone: str | None) -> list[str]:
 def _expect_definitions(submission: Any, assignment: Any) -> None:
     """Raise InputError when nothing of the assignment is defined, not even by a near name."""
     from grader.assignment.catalogue import no_known_definition
-    from grader.intake.definitions import definitions, nearest_name
+    from grader.intake.definitions import defined_names, nearest_name
 
-    defined = {name for source in submission.sources.values() for name in definitions(source)}
+    defined = defined_names(submission.sources.values())
     if not any(name in defined or nearest_name(name, defined) for name in assignment.names):
         raise InputError(no_known_definition(submission, [assignment]))
 

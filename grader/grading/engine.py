@@ -7,7 +7,7 @@ from grader.assignment import Assignment
 from grader.errors import InputError
 from grader.grading.pytest_run import run_pytest
 from grader.grading.scoring import refusal, report_of
-from grader.intake import read
+from grader.intake import Submission, read
 from grader.intake.reader import digest
 from grader.report import Report
 from grader.worker.client import Launcher, make_launcher
@@ -28,15 +28,14 @@ class Grader:
         self.assignment = assignment
         self.launcher = launcher
         self.secret = secret
-        self.peak_bytes = 0
 
     def grade(
-        self, files: Files, name: str, progress: Callable[[str], None] | None = None
+        self, files: Files | Submission, name: str, progress: Callable[[str], None] | None = None
     ) -> Report:
         """The report of one submission.
 
         Args:
-            files: its files' contents by relative path.
+            files: its files' contents by relative path, or the submission that they were read as.
             name: what it is called in the report.
             progress: called with the id of each check before it runs.
         """
@@ -45,14 +44,15 @@ class Grader:
 
     def grade_all(
         self,
-        submissions: Iterable[tuple[str, Files | InputError]],
+        submissions: Iterable[tuple[str, Files | Submission | InputError]],
         progress: Callable[[str], None] | None = None,
         done: Callable[[Report], None] | None = None,
     ) -> list[Report]:
         """The reports of many submissions, in one run of pytest.
 
         Args:
-            submissions: names and files, or why a submission cannot be read; taken one by one.
+            submissions: names, each with its files, with what they were read as, or with why they
+                cannot be read; taken one by one.
             progress: called with the id of each check before it runs.
             done: called with each report as soon as it is there.
         """
@@ -60,7 +60,7 @@ class Grader:
         from grader.student import Session
 
         reports: list[Report] = []
-        started: dict[int, tuple[str, float]] = {}
+        begun = 0.0
 
         def finish(report: Report) -> None:
             reports.append(report)
@@ -68,26 +68,20 @@ class Grader:
                 done(report)
 
         def sessions() -> Iterator[Session]:
+            nonlocal begun
             for name, files in submissions:
                 begun = time.monotonic()
                 try:
                     if isinstance(files, InputError):
                         raise files
-                    session = Session(read(files, name), self.assignment, self.launcher)
-                except RecursionError:
-                    deep = InputError(f"{name} is nested too deeply to be read.")
-                    finish(refusal(self.assignment, name, "", deep, time.monotonic() - begun))
-                    continue
-                except InputError as error:
-                    known = "" if isinstance(files, InputError) else digest(files)
-                    finish(refusal(self.assignment, name, known, error, time.monotonic() - begun))
-                    continue
-                started[id(session)] = (name, begun)
-                yield session
+                    submission = files if isinstance(files, Submission) else read(files, name)
+                    session = Session(submission, self.assignment, self.launcher)
+                except (InputError, RecursionError) as error:
+                    finish(self._refusal(name, files, error, time.monotonic() - begun))
+                else:
+                    yield session
 
         def scored(run: Run) -> None:
-            _, begun = started.pop(id(run.session))
-            self.peak_bytes = max(self.peak_bytes, run.session.peak_bytes)
             seconds = time.monotonic() - begun
             finish(report_of(run, self.assignment, self.launcher.isolation, seconds))
 
@@ -96,6 +90,29 @@ class Grader:
         )
         run_pytest(self.assignment, plugin)
         return reports
+
+    def _refusal(
+        self,
+        name: str,
+        files: Files | Submission | InputError,
+        error: InputError | RecursionError,
+        seconds: float,
+    ) -> Report:
+        """The report of what could not be read."""
+        if isinstance(error, RecursionError):
+            return refusal(
+                self.assignment,
+                name,
+                "",
+                InputError(f"{name} is nested too deeply to be read."),
+                seconds,
+            )
+        known = ""
+        if isinstance(files, Submission):
+            known = files.digest
+        elif not isinstance(files, InputError):
+            known = digest(files)
+        return refusal(self.assignment, name, known, error, seconds)
 
 
 def grade(files: Files, name: str, assignment: Assignment, secret: str = "") -> Report:

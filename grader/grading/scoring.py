@@ -2,6 +2,7 @@
 
 import ast
 from decimal import Decimal
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
@@ -192,6 +193,7 @@ def make_report(
     )
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return metadata.version(package)

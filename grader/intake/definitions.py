@@ -42,6 +42,11 @@ def definitions(source: Source) -> dict[str, ast.stmt]:
     return found
 
 
+def defined_names(sources: Iterable[Source]) -> set[str]:
+    """The names that any of the modules binds at top level."""
+    return {name for source in sources for name in definitions(source)}
+
+
 def bound_names(statement: ast.stmt) -> list[str]:
     """The names that one statement binds in its module."""
     match statement:

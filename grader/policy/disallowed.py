@@ -55,7 +55,7 @@ def disallowed_uses(
         patterns: disallowed names such as "torch.nn.Transformer*". The last part is matched, under
             any module of the same package, since libraries re-export.
         graded: paths of the modules that are graded, in the order in which a name is looked up in
-            them; all when None. A draft that lies beside them costs nothing.
+            them; every module by default. A draft that lies beside them costs nothing.
     """
     wanted = set(names)
     rules = [(pattern.split(".")[0], pattern.rsplit(".", 1)[1]) for pattern in patterns]
@@ -64,7 +64,7 @@ def disallowed_uses(
     left = set(wanted)
     for path in sources if graded is None else graded:
         module = search.resolver.modules[path]
-        here = (wanted if graded is None else left) & (module.units.keys() | module.imports.keys())
+        here = left & (module.units.keys() | module.imports.keys())
         left -= here
         for name in here:
             for place, dotted, line in search.reachable(path, name):

@@ -15,9 +15,16 @@ from grader.errors import (
     StudentTimedOut,
 )
 from grader.intake import Location, Note, Submission
-from grader.intake.definitions import choose_modules, definitions, is_implemented, nearest_name
+from grader.intake.definitions import (
+    choose_modules,
+    defined_names,
+    definitions,
+    is_implemented,
+    nearest_name,
+)
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
+from grader.worker.answers import FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
 
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
@@ -46,7 +53,6 @@ class Session:
         )
         self._expect_work()
         self.notes: list[Note] = []
-        self.peak_bytes = 0
         self._launcher = launcher
         self._worker: Worker | None = None
         self._found: set[str] = set()
@@ -136,7 +142,7 @@ class Session:
     def end(self) -> None:
         """End the worker."""
         if self._worker is not None:
-            self.peak_bytes = max(self.peak_bytes, self._worker.end().peak_bytes)
+            self._worker.end()
             self._worker = None
 
     def locate(self, frame: Frame) -> Location:
@@ -196,17 +202,7 @@ class Session:
         answer = worker.request("load", arguments, self.assignment.limits.load_seconds, self._seed)
         try:
             found = {str(name) for name in answer["found"]}
-            errors = [
-                StudentRaised(
-                    str(fault["type"]),
-                    str(fault["message"]),
-                    tuple(
-                        Frame(str(f["file"]), int(f["line"]), str(f["function"]))
-                        for f in fault["frames"]
-                    ),
-                )
-                for _, fault in answer["errors"]
-            ]
+            errors = [raised_by(FaultModel.model_validate(fault)) for _, fault in answer["errors"]]
         except (TypeError, KeyError, ValueError, LookupError):
             worker.end()
             raise StudentCrashed("What came back is not an answer.") from None
@@ -227,7 +223,7 @@ class Session:
             )
 
     def _missing(self, name: str) -> MissingDefinition:
-        defined = {other for s in self.submission.sources.values() for other in definitions(s)}
+        defined = defined_names(self.submission.sources.values())
         error = MissingDefinition(name, nearest_name(name, defined - set(self.assignment.names)))
         if name in defined and self._raised_at_load:
             first = self._raised_at_load[0]

@@ -8,6 +8,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from safetensors import SafetensorError, deserialize
 
+from grader.errors import Frame, StudentRaised
 from grader.worker.protocol import MAX_DEPTH, ProtocolError
 
 DTYPES = {
@@ -115,6 +116,12 @@ class Answer(_Strict):
 
 for _model in (_Sequence, _Dict, Answer):
     _model.model_rebuild()
+
+
+def raised_by(fault: FaultModel) -> StudentRaised:
+    """The exception of the student's code, as one of ours."""
+    frames = tuple(Frame(frame.file, frame.line, frame.function) for frame in fault.frames)
+    return StudentRaised(fault.type, fault.message, frames)
 
 
 def read_answer(head: bytes, body: bytes) -> tuple[Answer, Any]:

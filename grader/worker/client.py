@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any, Literal
 
-from grader.errors import Frame, StudentCrashed, StudentRaised, StudentTimedOut, WorkerUnavailable
+from grader.errors import StudentCrashed, StudentTimedOut, WorkerUnavailable
 from grader.sandbox import Limits
 
 ZYGOTE = Path(__file__).with_name("zygote.py")
@@ -121,7 +121,7 @@ class Worker:
             StudentCrashed: the worker ended, or answered nonsense; it is ended.
         """
         from grader.worker import protocol
-        from grader.worker.answers import read_answer
+        from grader.worker.answers import raised_by, read_answer
 
         if self.ended is not None:
             raise StudentCrashed(f"The student's code cannot be asked any more: {self.ended}.")
@@ -139,29 +139,29 @@ class Worker:
             answer, value = read_answer(*self._channel.receive(deadline))
             if answer.id != self._number:
                 raise protocol.ProtocolError("an answer to another request")
-        except protocol.DeadlinePassed:
-            flooded = self.output.flooded.is_set()
-            self.end()
-            if flooded:
-                raise self._flooded() from None
-            raise StudentTimedOut(
-                f"It was still running after {seconds:g} s and was stopped."
-            ) from None
-        except protocol.ConnectionEnded:
-            end = self.end()
-            if self.output.flooded.is_set():
-                raise self._flooded() from None
-            raise StudentCrashed(f"No answer came: {end}.") from None
         except protocol.ProtocolError as error:
-            self.end()
-            raise StudentCrashed(f"What came back is not an answer: {error}.") from None
+            end = self.end()
+            raise self._downfall(error, end, seconds) from None
         if self.output.flooded.is_set():
             self.end()
             raise self._flooded()
         if answer.fault is not None:
-            frames = tuple(Frame(f.file, f.line, f.function) for f in answer.fault.frames)
-            raise StudentRaised(answer.fault.type, answer.fault.message, frames)
+            raise raised_by(answer.fault)
         return value
+
+    def _downfall(
+        self, error: Exception, end: End, seconds: float
+    ) -> StudentTimedOut | StudentCrashed:
+        """What it means for the student that no answer came."""
+        from grader.worker.protocol import ConnectionEnded, DeadlinePassed
+
+        if not isinstance(error, (DeadlinePassed, ConnectionEnded)):
+            return StudentCrashed(f"What came back is not an answer: {error}.")
+        if self.output.flooded.is_set():
+            return self._flooded()
+        if isinstance(error, DeadlinePassed):
+            return StudentTimedOut(f"It was still running after {seconds:g} s and was stopped.")
+        return StudentCrashed(f"No answer came: {end}.")
 
     @staticmethod
     def _flooded() -> StudentCrashed:

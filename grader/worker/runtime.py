@@ -136,7 +136,6 @@ class Runtime:
         wanted = arguments.get("gradients_of", [])
         for index in wanted:
             inputs[index] = inputs[index].clone().requires_grad_(True)
-        # What is called may be a leaf that it wants to change, so it is looked at again afterwards.
         names = [self._names.get(item["name"], [item["name"]]) for item in arguments["inputs"]]
         call = bind(target, names, inputs)
         counter = OperationCounter() if arguments.get("count") else None
