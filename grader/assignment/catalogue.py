@@ -3,9 +3,11 @@
 import tomllib
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from grader.assignment.questions import load_questions
 from grader.assignment.rubric import Assignment
 from grader.errors import AssignmentError, InputError
 from grader.intake import Submission
@@ -52,8 +54,11 @@ def load_assignment(assignment: str | Path) -> Assignment:
         folder = assignment
     path = folder / "rubric.toml"
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-        return Assignment.model_validate({**data, "folder": folder})
+        data = _read(path)
+        for milestone in data.get("milestones", []):
+            milestone["checks"] = [_inherit(c, folder.parent) for c in milestone.get("checks", [])]
+        questions = load_questions(folder)
+        return Assignment.model_validate({**data, "folder": folder, "questions": questions})
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AssignmentError(f"{path} cannot be read: {error}") from None
     except ValidationError as error:
@@ -62,6 +67,23 @@ def load_assignment(assignment: str | Path) -> Assignment:
             for problem in error.errors()
         )
         raise AssignmentError(f"{path} is not a rubric: {problems}") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+
+
+def _inherit(row: Any, assignments: Path) -> Any:
+    """A check's row, with what it does not say taken from the rubric that its test comes from."""
+    if not isinstance(row, dict) or not isinstance(row.get("from"), str):
+        return row
+    path = assignments / row["from"] / "rubric.toml"
+    rows = [r for milestone in _read(path)["milestones"] for r in milestone["checks"]]
+    source: dict[str, Any] = next((r for r in rows if r["id"] == row.get("id")), {})
+    taken = {
+        key: source[key] for key in ("component", "hint", "lesson", "seconds") if key in source
+    }
+    return {**taken, **row}
 
 
 def recognise(submission: Submission) -> Assignment:

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from grader.assignment.questions import MILESTONE, Questions
+
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=80)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=80)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -45,11 +47,13 @@ class Component(_Model):
         name: its name.
         arguments: a function's arguments, or a class's constructor's, in order.
         forward: the arguments of a module's forward, in order; None for a function.
+        keywords: the arguments that are passed by name, where a parameter has that name.
     """
 
     name: Text
     arguments: tuple[Text, ...]
     forward: tuple[Text, ...] | None = None
+    keywords: tuple[Text, ...] = ()
 
 
 class Check(_Model):
@@ -64,6 +68,8 @@ class Check(_Model):
         lesson: what to reread.
         hidden: whether students see that it exists before the deadline.
         seconds: a limit of its own in place of the assignment's.
+        from_: the assignment whose test of that id carries it out, in place of its own; component,
+            hint and lesson are that rubric's where this one gives none.
     """
 
     id: Identifier
@@ -74,6 +80,7 @@ class Check(_Model):
     lesson: Text
     hidden: bool = False
     seconds: Seconds | None = None
+    from_: Identifier | None = Field(default=None, alias="from")
 
 
 class Milestone(_Model):
@@ -98,6 +105,8 @@ class Assignment(_Model):
         mask_convention: what True means in a mask, for messages.
         disallowed: library names that must not be used, such as "torch.nn.Transformer*".
         synonyms: usual other names of arguments.
+        milestones: those whose checks run the submission.
+        questions: what is asked besides, or None; a milestone of its own, the last.
     """
 
     schema_: Literal["transformer-grader/rubric/1"] = Field(alias="schema")
@@ -112,11 +121,23 @@ class Assignment(_Model):
     synonyms: dict[str, tuple[str, ...]] = {}
     components: Annotated[tuple[Component, ...], Field(min_length=1)]
     milestones: Annotated[tuple[Milestone, ...], Field(min_length=1)]
+    questions: Questions | None = None
 
     @property
     def points(self) -> Decimal:
-        """The sum of its milestones' points."""
-        return sum((milestone.points for milestone in self.milestones), Decimal(0))
+        """The sum of its milestones' points, the questions' included."""
+        asked = self.questions.points if self.questions else Decimal(0)
+        return sum((milestone.points for milestone in self.milestones), asked)
+
+    @property
+    def milestone_ids(self) -> tuple[str, ...]:
+        """The ids of its milestones, in order; the questions' last."""
+        asked = (MILESTONE,) if self.questions else ()
+        return (*(milestone.id for milestone in self.milestones), *asked)
+
+    def test_folder(self, check: Check) -> Path:
+        """The folder that holds a check's test."""
+        return self.folder.parent / check.from_ if check.from_ else self.folder
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,7 +172,7 @@ class Assignment(_Model):
                 raise ValueError(f"{check.id} is about {check.component}, which is no component")
             seen.add(check.id)
             del milestone
-        ids = [milestone.id for milestone in self.milestones]
+        ids = self.milestone_ids
         if len(set(ids)) != len(ids):
             raise ValueError("two milestones have the same id")
         return self

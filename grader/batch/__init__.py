@@ -1,6 +1,13 @@
 """Many submissions: what counts as one, where reports go, and the gradebook."""
 
-from grader.batch.batch import ClassRow, grade_class
+from grader.batch.batch import ClassRow, grade_class, load_report, mark_in_class
 from grader.batch.submissions import Found, find_submissions
 
-__all__ = ["ClassRow", "Found", "find_submissions", "grade_class"]
+__all__ = [
+    "ClassRow",
+    "Found",
+    "find_submissions",
+    "grade_class",
+    "load_report",
+    "mark_in_class",
+]

@@ -3,18 +3,23 @@
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from grader.assignment import Assignment
 from grader.batch.submissions import Found
 from grader.errors import InputError
 from grader.grading import Grader
+from grader.grading.marks import load_marks, make_mark, with_marks
 from grader.intake import gather
-from grader.report import Report
+from grader.report import Report, read_report
 from grader.report.terminal import points, remark
 from grader.worker.client import Launcher
+
+GRADEBOOK = "gradebook.csv"
+MARKS = "marks.json"  # what persons gave; it outlives every regrading
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ def grade_class(
     except OSError as error:
         raise InputError(f"{reports} cannot be made a folder: {error.strerror}.") from None
     rows: list[ClassRow] = []
+    marks = load_marks(out / MARKS)
     names = {submission.id: submission.path.name for submission in found}
 
     def read() -> Iterator[tuple[str, dict[str, bytes] | InputError]]:
@@ -63,8 +69,9 @@ def grade_class(
                 yield submission.id, error
 
     def finish(report: Report) -> None:
-        row = ClassRow(report.submission, names[report.submission], report)
-        write_atomically(reports / f"{row.id}.json", report.to_json())
+        marked = with_marks(report, marks.of(report.submission))
+        row = ClassRow(report.submission, names[report.submission], marked)
+        write_atomically(reports / f"{row.id}.json", marked.to_json())
         rows.append(row)
         if done is not None:
             done(row)
@@ -72,8 +79,61 @@ def grade_class(
     try:
         Grader(assignment, launcher, secret).grade_all(read(), done=finish)
     finally:
-        _write_gradebook(out / "gradebook.csv", assignment, rows)
+        _write_gradebook(out / GRADEBOOK, assignment.milestone_ids, rows)
     return rows
+
+
+def mark_in_class(out: Path, submission: str, check: str, score: Decimal, comment: str) -> ClassRow:
+    """Enter a person's mark into a class: its marks, the report and the gradebook.
+
+    Args:
+        out: the class's folder.
+        submission: its id, as the gradebook has it.
+        check: the id of the check or question.
+        score: the mark.
+        comment: for the student.
+
+    Raises:
+        InputError: there is no such report or row, or the row is worth less.
+    """
+    rows = _read_class(out)
+    chosen = next((row for row in rows if row.id == submission), None)
+    if chosen is None:
+        known = ", ".join(row.id for row in rows[:8])
+        raise InputError(f"{out} has no report of {submission!r}: there is {known or 'none'}.")
+    mark = make_mark(chosen.report, check, score, comment)
+    write_atomically(out / MARKS, load_marks(out / MARKS).with_mark(mark).to_json())
+    marked = ClassRow(chosen.id, chosen.file, with_marks(chosen.report, [mark]))
+    write_atomically(out / "reports" / f"{submission}.json", marked.report.to_json())
+    rows = [marked if row is chosen else row for row in rows]
+    _write_gradebook(out / GRADEBOOK, [m.id for m in chosen.report.milestones], rows)
+    return marked
+
+
+def _read_class(out: Path) -> list[ClassRow]:
+    """The class as its gradebook lists it, with the reports as they are on disk."""
+    try:
+        with open(out / GRADEBOOK, encoding="utf-8", newline="") as file:
+            listed = [(row["submission"], row["file"]) for row in csv.DictReader(file)]
+    except (OSError, UnicodeDecodeError, KeyError, csv.Error):
+        raise InputError(f"{out} holds no gradebook: name the --out of a class.") from None
+    rows = []
+    for cell, file_cell in listed:
+        name = _uncell(cell)
+        rows.append(
+            ClassRow(name, _uncell(file_cell), load_report(out / "reports" / f"{name}.json"))
+        )
+    return rows
+
+
+def load_report(path: Path) -> Report:
+    """The report in a file; raises InputError."""
+    try:
+        return read_report(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise InputError(f"{path} is no report of the grader.") from None
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -89,12 +149,11 @@ def write_atomically(path: Path, text: str) -> None:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _write_gradebook(path: Path, assignment: Assignment, rows: list[ClassRow]) -> None:
+def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]) -> None:
     """One line a submission: id, file name, score, milestones, misconceptions, a remark."""
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    milestones = [milestone.id for milestone in assignment.milestones]
     writer.writerow(
         [
             "submission",
@@ -130,6 +189,11 @@ def _write_gradebook(path: Path, assignment: Assignment, rows: list[ClassRow]) -
 def misconceptions(report: Report) -> list[str]:
     """The misconceptions that a report names, each once, in order."""
     return list(dict.fromkeys(c.misconception for c in report.checks() if c.misconception))
+
+
+def _uncell(text: str) -> str:
+    """The text that `_cell` made a cell of."""
+    return text[1:] if text.startswith("'") and _cell(text[1:]) == text else text
 
 
 def _cell(text: str) -> str:

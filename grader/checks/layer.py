@@ -1,5 +1,6 @@
 """Checks of a multi-head attention layer: (query, key, value, mask) -> output, weights."""
 
+import re
 from functools import partial
 
 from torch import Tensor
@@ -186,9 +187,7 @@ def assert_heads_matter(definition: Definition, draw: Draw) -> None:
 
 
 def assert_layer_gradients(layer: Layer, draw: Draw, d_model: int) -> None:
-    """See that the output's gradient reaches every parameter.
-
-    The bias of the key projection is the exception: softmax cancels it, so its gradient is 0.
+    """See that the output's gradient reaches every parameter of an attention layer.
 
     Args:
         layer: the submission's layer, with random parameters.
@@ -196,8 +195,30 @@ def assert_layer_gradients(layer: Layer, draw: Draw, d_model: int) -> None:
         d_model: D.
     """
     query, key, value = (draw.normal(2, length, d_model) for length in (3, 4, 4))
-    probe = draw.normal(2, 3, d_model)
-    gradients = layer.call(query, key, value, probe=probe).parameter_gradients
+    assert_gradients_everywhere(layer, (query, key, value), draw.normal(2, 3, d_model), d_model)
+
+
+def assert_gradients_everywhere(
+    layer: Layer,
+    inputs: tuple[Tensor, ...],
+    probe: Tensor,
+    d_model: int,
+    layers: int = 1,
+    silent_names: str | None = None,
+) -> None:
+    """See that the gradient of `sum(output · probe)` reaches every parameter.
+
+    The bias of a key projection is the exception: softmax cancels it, so its gradient is 0.
+
+    Args:
+        layer: the submission's module, with random parameters.
+        inputs: what it is called with.
+        probe: of the output's shape.
+        d_model: D.
+        layers: how many attentions it holds, each of which may have a bias of its keys.
+        silent_names: a pattern of further parameters that need no gradient.
+    """
+    gradients = layer.call(*inputs, probe=probe).parameter_gradients
     if gradients is None:
         raise CheckFailure(
             "No gradient flows: the output is cut off from the parameters.",
@@ -208,11 +229,13 @@ def assert_layer_gradients(layer: Layer, draw: Draw, d_model: int) -> None:
     dead = []
     silent = 0
     for name, gradient in gradients.items():
+        if silent_names and re.search(silent_names, name):
+            continue
         if gradient is None:
             dead.append(name)
         elif float(gradient.abs().max()) <= 1e-6 * largest:
             silent += gradient.numel()
-            if silent > d_model:
+            if silent > layers * d_model:
                 dead.append(name)
     if dead:
         raise CheckFailure(

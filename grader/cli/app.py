@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,6 +128,8 @@ def check(
         _expect_definitions(submission, chosen)
         with _progress(chosen, quiet=json_file == "-") as progress:
             report = Grader(chosen, launcher, _secret()).grade(submission, name, progress)
+    if json_file not in (None, "-"):
+        report = _with_earlier_marks(report, Path(str(json_file)))
     shown = [m for m in report.milestones if not milestones or m.id in milestones]
     if json_file is not None:
         _write_json(report.to_json(), json_file)
@@ -136,7 +139,11 @@ def check(
         print_report(report, _console(), milestones)
     if report.status != "graded":
         raise typer.Exit(NOT_GRADED)
-    lost = any(m.score != m.max_score for m in shown)
+    lost = any(
+        check.score != check.max_score and not _awaits_mark(m.id, check)
+        for m in shown
+        for check in m.checks
+    )
     raise typer.Exit(POINTS_LOST if lost else FULL_MARKS)
 
 
@@ -191,6 +198,43 @@ def grade(
         raise typer.Exit(NOT_GRADED)
 
 
+@app.command()
+def mark(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="A report's JSON, or the --out of a class.")
+    ],
+    check: Annotated[str, typer.Argument(metavar="CHECK", help="The check or question.")],
+    score: Annotated[str, typer.Argument(metavar="SCORE", help="Its points, such as 0.15.")],
+    submission: Annotated[
+        str | None, typer.Option("--submission", "-s", metavar="ID", help="Whose, in a class.")
+    ] = None,
+    comment: Annotated[str, typer.Option("--comment", "-c", help="For the student.")] = "",
+) -> None:
+    """Enter a person's mark and comment for a row; regrading keeps it."""
+    from grader.batch import load_report, mark_in_class
+    from grader.batch.batch import write_atomically
+    from grader.grading.marks import load_marks, make_mark, marks_file, with_marks
+    from grader.report.terminal import points
+
+    value = _points(score)
+    if source.is_dir():
+        if submission is None:
+            raise InputError("Say whose mark it is with --submission ID, as in the gradebook.")
+        report = mark_in_class(source, submission, check, value, comment).report
+    else:
+        report = load_report(source)
+        entered = make_mark(report, check, value, comment)
+        kept = marks_file(source)
+        write_atomically(kept, load_marks(kept).with_mark(entered).to_json())
+        report = with_marks(report, [entered])
+        write_atomically(source, report.to_json())
+    row = next(row for row in report.checks() if row.id == check)
+    print(
+        f"{check}: {points(row.score)} of {points(row.max_score)}; "
+        f"{report.submission} has {points(report.score)} of {points(report.max_score)} points"
+    )
+
+
 @app.command("list")
 def list_assignments() -> None:
     """List the assignments."""
@@ -211,8 +255,13 @@ AssignmentArgument = Annotated[str, typer.Argument(metavar="ID", help="The assig
 
 
 @app.command()
-def show(assignment: AssignmentArgument) -> None:
-    """Show an assignment's milestones and checks with their points."""
+def show(
+    assignment: AssignmentArgument,
+    questions: Annotated[
+        bool, typer.Option("--questions", "-q", help="Print the questions in full.")
+    ] = False,
+) -> None:
+    """Show an assignment's milestones and checks with their points, and its questions."""
     from rich.table import Table
 
     from grader.assignment import load_assignment
@@ -240,6 +289,20 @@ def show(assignment: AssignmentArgument) -> None:
             f"{milestone.id}: {milestone.title} ({points(milestone.points)})", markup=False
         )
         console.print(table)
+    if loaded.questions is not None:
+        console.print()
+        title = f"questions: {loaded.questions.title} ({points(loaded.questions.points)})"
+        if questions:
+            from grader.report.questions import question_text
+
+            console.print(title, markup=False)
+            for question in loaded.questions.questions:
+                console.print()
+                console.print(question_text(question), markup=False)
+        else:
+            count = len(loaded.questions.questions)
+            more = f"{count} questions; --questions prints them"
+            console.print(f"{title}: {more}", markup=False)
 
 
 @app.command()
@@ -305,8 +368,33 @@ def _secret() -> str:
     return value
 
 
+def _points(text: str) -> Decimal:
+    """A score as an exact decimal."""
+    try:
+        value = Decimal(text.strip().replace(",", "."))
+    except InvalidOperation:
+        raise InputError(f"{text!r} is no number of points.") from None
+    if not value.is_finite():
+        raise InputError(f"{text!r} is no number of points.")
+    return value
+
+
+def _with_earlier_marks(report: Any, target: Path) -> Any:
+    """The report with the marks that a person gave to an earlier one in the same file."""
+    from grader.grading.marks import load_marks, marks_file, with_marks
+
+    return with_marks(report, load_marks(marks_file(target)).of(report.submission))
+
+
+def _awaits_mark(milestone: str, check: Any) -> bool:
+    """Whether a row is an open question that was answered and that nobody has marked yet."""
+    from grader.assignment.questions import MILESTONE
+
+    return milestone == MILESTONE and check.status == "review"
+
+
 def _milestones(assignment: Any, milestone: str | None) -> list[str]:
-    known = [m.id for m in assignment.milestones]
+    known = list(assignment.milestone_ids)
     if milestone is None:
         return []
     if milestone not in known:

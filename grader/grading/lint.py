@@ -13,12 +13,19 @@ def problems(assignment: Assignment) -> list[str]:
     since that is its title, or one that asks for no fixture `student`, since it checks nothing.
     """
     found = test_functions(assignment.folder)
-    rows = {check.id for _, check in assignment.checks()}
+    rows = {check.id for _, check in assignment.checks() if not check.from_}
+    taken = [check for _, check in assignment.checks() if check.from_]
     result = [f"{name}: a row without a test" for name in sorted(rows - found.keys())]
     result += [
         f"{name}: a test without a row in the rubric" for name in sorted(found.keys() - rows)
     ]
-    for name, function in sorted(found.items()):
+    result += [
+        f"{check.id}: {check.from_} has no test of that id"
+        for check in taken
+        if check.id not in test_functions(assignment.test_folder(check))
+    ]
+    for name, test in sorted(found.items()):
+        function = test.node
         if not ast.get_docstring(function):
             result.append(f"{name}: the test has no docstring, which would be its title")
         if "student" not in {argument.arg for argument in function.args.args}:

@@ -6,6 +6,7 @@ from typing import Any
 
 from grader.assignment import Assignment
 from grader.errors import AssignmentError
+from grader.grading.titles import test_functions
 
 UNUSED_PLUGINS = [
     "cacheprovider", "capture", "terminal", "logging", "junitxml", "pastebin", "doctest",
@@ -26,7 +27,8 @@ def run_pytest(assignment: Assignment, plugin: Any) -> None:
 
     ini = Path(__file__).with_name("pytest.ini")
     arguments = [
-        str(assignment.folder), "-c", str(ini), "--rootdir", str(assignment.folder),
+        str(assignment.folder), *_tests_of_others(assignment),
+        "-c", str(ini), "--rootdir", str(assignment.folder),
         "--noconftest", "--import-mode=importlib", "--assert=plain", "--disable-plugin-autoload",
         *(f"-pno:{name}" for name in UNUSED_PLUGINS),
     ]  # fmt: skip
@@ -43,6 +45,18 @@ def run_pytest(assignment: Assignment, plugin: Any) -> None:
     if errors.messages or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         what = "; ".join(errors.messages) or f"pytest ended with {code!r}"
         raise AssignmentError(f"The checks of {assignment.id} could not be run: {what}")
+
+
+def _tests_of_others(assignment: Assignment) -> list[str]:
+    """The tests that the rubric takes from other assignments, as pytest names them."""
+    names = []
+    for _, check in assignment.checks():
+        if check.from_:
+            test = test_functions(assignment.test_folder(check)).get(check.id)
+            if test is None:
+                raise AssignmentError(f"{check.from_} has no test for the check {check.id}")
+            names.append(f"{test.path}::{test.node.name}")
+    return names
 
 
 class _CollectionErrors:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from grader.assignment import Assignment, Check, Milestone
 from grader.errors import InputError
+from grader.grading.questions import milestone as questions_milestone
+from grader.grading.questions import question_title, questions_row
 from grader.grading.titles import titles
 from grader.intake import Location, Note, Source, Submission
 from grader.intake.definitions import definitions
@@ -43,6 +45,11 @@ def report_of(run: "Run", assignment: Assignment, isolation: Isolation, seconds:
                 faults.append(f"{check.id}: {outcome.message}")
             rows.append(_row(check, names[check.id], outcome, session))
         milestones.append(milestone_row(milestone, rows))
+    asked: list[Note] = []
+    if assignment.questions is not None:
+        others = [s for s in submission.sources.values() if s not in session.modules]
+        row, asked = questions_row(assignment.questions, [*session.modules, *others])
+        milestones.append(row)
     findings = [
         Finding(
             kind="disallowed",
@@ -51,7 +58,7 @@ def report_of(run: "Run", assignment: Assignment, isolation: Isolation, seconds:
         )
         for use in session.uses
     ]
-    findings += _notes(submission, session)
+    findings += _notes(submission, session, asked)
     findings += [
         Finding(kind="review", message=f"The grader itself failed in {fault}") for fault in faults
     ]
@@ -114,8 +121,8 @@ def _place(location: Location | None) -> Place | None:
     return None if location is None else Place(**vars(location))
 
 
-def _notes(submission: Submission, session: "Session") -> list[Finding]:
-    notes: list[Note] = [*submission.notes, *submission.broken.values(), *session.notes]
+def _notes(submission: Submission, session: "Session", asked: list[Note]) -> list[Finding]:
+    notes = [*submission.notes, *submission.broken.values(), *session.notes, *asked]
     findings = [
         Finding(kind=note.kind, message=note.message, location=_place(note.location))  # type: ignore[arg-type]
         for note in notes
@@ -147,22 +154,32 @@ def refusal(
         milestone_row(
             milestone,
             [
-                CheckRow(
-                    id=check.id,
-                    title=names[check.id],
-                    status="refused",
-                    score=Decimal(0),
-                    max_score=check.points,
-                    hidden=check.hidden,
-                    message="The submission could not be read.",
-                )
+                _refused(check.id, names[check.id], check.points, check.hidden)
                 for check in milestone.checks
             ],
         )
         for milestone in assignment.milestones
     ]
+    if assignment.questions is not None:
+        asked = [
+            _refused(q.id, question_title(q), q.points) for q in assignment.questions.questions
+        ]
+        rows.append(questions_milestone(assignment.questions, asked))
     finding = Finding(kind="note", message=str(error), location=place)
     return make_report(assignment, name, digest_, "refused", rows, [finding], "none", seconds)
+
+
+def _refused(name: str, title: str, points: Decimal, hidden: bool = False) -> CheckRow:
+    """The row of a check or question of a submission that could not be read."""
+    return CheckRow(
+        id=name,
+        title=title,
+        status="refused",
+        score=Decimal(0),
+        max_score=points,
+        hidden=hidden,
+        message="The submission could not be read.",
+    )
 
 
 def make_report(

@@ -1,6 +1,7 @@
 """The titles of checks: the first line of each test's docstring."""
 
 import ast
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,23 +13,30 @@ PREFIX = "test_"
 
 def titles(assignment: Assignment) -> dict[str, str]:
     """The title of every check of an assignment, by id."""
-    found = test_functions(assignment.folder)
-    return {
-        check.id: (ast.get_docstring(found[check.id]) or check.id).splitlines()[0]
-        if check.id in found
-        else check.id
-        for _, check in assignment.checks()
-    }
+    result = {}
+    for _, check in assignment.checks():
+        test = test_functions(assignment.test_folder(check)).get(check.id)
+        docstring = ast.get_docstring(test.node) if test else None
+        result[check.id] = docstring.splitlines()[0] if docstring else check.id
+    return result
+
+
+@dataclass(frozen=True)
+class TestFunction:
+    """A check's test, and the file that it stands in."""
+
+    node: ast.FunctionDef
+    path: Path
 
 
 @lru_cache(maxsize=32)
-def test_functions(folder: Path) -> dict[str, ast.FunctionDef]:
+def test_functions(folder: Path) -> dict[str, TestFunction]:
     """The test functions in a folder's test modules, by the id of their check.
 
     Raises:
         AssignmentError: a module cannot be parsed, or two functions have the same name.
     """
-    found: dict[str, ast.FunctionDef] = {}
+    found: dict[str, TestFunction] = {}
     for path in sorted(folder.glob("test_*.py")):
         try:
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -39,5 +47,5 @@ def test_functions(folder: Path) -> dict[str, ast.FunctionDef]:
                 name = node.name.removeprefix(PREFIX)
                 if name in found:
                     raise AssignmentError(f"{path}: there are two tests named {node.name}")
-                found[name] = node
+                found[name] = TestFunction(node, path)
     return found

@@ -41,9 +41,18 @@ class Parameter:
 class _Callable:
     """Calls something in the worker, with its arguments bound by name or position."""
 
-    def __init__(self, session: Session, name: str, arguments: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        name: str,
+        arguments: tuple[str, ...],
+        keywords: tuple[str, ...] = (),
+        omits: bool = False,
+    ) -> None:
         self._session = session
+        self._omits = omits
         self._arguments = arguments
+        self._keywords = keywords
         self.name = name
 
     def _target(self) -> Any:
@@ -58,6 +67,7 @@ class _Callable:
         echo: bool = False,
         train: bool = False,
         omit_none: bool = False,
+        listed: bool = False,
         **named: Any,
     ) -> CallResult:
         """Call it, and return more than its value.
@@ -70,7 +80,9 @@ class _Callable:
             count: count operations; then nothing is returned.
             echo: have the arguments sent back as they are after the call.
             train: leave a module that is made in train mode, and keep gradients on.
-            omit_none: leave arguments that were not given out, in place of passing None.
+            omit_none: leave arguments that were not given out, in place of passing None, as is
+                always done for a constructor's.
+            listed: have iterators in what is returned turned into lists.
             named: arguments by the assignment's names.
 
         Raises:
@@ -78,18 +90,24 @@ class _Callable:
         """
         given: dict[str, Any] = dict(zip(self._arguments, values, strict=False))
         given.update(named)
+        sent = {n: v._kept if isinstance(v, Layer) else v for n, v in given.items()}
         request: dict[str, Any] = {
             "target": self._target(),
             "inputs": [
-                {"name": name, "value": given.get(name)}
+                {
+                    "name": name,
+                    "value": sent.get(name),
+                    "keyword": name in self._keywords,
+                    "omitted": name not in given and (omit_none or self._omits),
+                }
                 for name in self._arguments
-                if name in given or not omit_none
             ],
             "probe": probe,
             "gradients_of": list(gradients_of),
             "count": count,
             "echo": echo,
             "train": train,
+            "listed": listed,
         }
         try:
             answer = self._session.request(self.name, "call", request)
@@ -127,6 +145,8 @@ def _shown(name: str, value: Any) -> str:
     """An argument as short text: a tensor by its shape."""
     if isinstance(value, Tensor):
         return f"{name} of shape {tuple(value.shape)}"
+    if isinstance(value, Layer):
+        return f"{name}={value.name}(…)"
     return f"{name}={value!r}"
 
 
@@ -193,6 +213,28 @@ class Layer(_Callable):
         """Copy values into parameters, by name."""
         self._session.request(self.name, "set_parameters", {"target": self._kept, "values": values})
 
+    def gradients(self) -> dict[str, Tensor | None]:
+        """The gradients that the parameters hold now, by name."""
+        answer = self._session.request(self.name, "gradients", {"target": self._kept})
+        try:
+            gradients = _named_tensors(answer)
+        except (TypeError, ValueError, AttributeError):
+            gradients = None
+        if gradients is None:
+            raise StudentCrashed("What came back is not an answer.")
+        return gradients
+
+    def equal_positions(self, function: str, width: int, length: int) -> None:
+        """Give all positions the encoding of the first, as far as the table can be found.
+
+        Args:
+            function: the submission's function that makes tables.
+            width: their last size.
+            length: positions that a table has at least.
+        """
+        request = {"target": self._kept, "function": function, "width": width, "length": length}
+        self._session.request(self.name, "equal_positions", request)
+
     def train(self, mode: bool = True) -> None:
         """Put the module into train mode, or with False into eval mode."""
         self._session.request(self.name, "mode", {"target": self._kept, "train": mode})
@@ -218,4 +260,7 @@ class Student:
         except StopIteration:
             raise AttributeError(name) from None
         self._session.require(name)
-        return Definition(self._session, name, component.arguments)
+        makes_module = component.forward is not None
+        return Definition(
+            self._session, name, component.arguments, component.keywords, omits=makes_module
+        )

@@ -5,11 +5,12 @@ the student's code as soon as that has run. So there is no secret in it, and no 
 """
 
 import inspect
+import itertools
 import json
 import random
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -28,6 +29,7 @@ from grader.worker.protocol import (
     pack,
 )
 
+OMITTED = object()  # stands for an argument that a call leaves to its default
 MAX_FRAMES = 12  # of a traceback that are sent
 
 
@@ -44,6 +46,8 @@ class Runtime:
             "call": self._call,
             "parameters": self._parameters,
             "set_parameters": self._set_parameters,
+            "gradients": self._kept_gradients,
+            "equal_positions": self._equal_positions,
             "mode": self._mode,
         }
 
@@ -137,7 +141,11 @@ class Runtime:
         for index in wanted:
             inputs[index] = inputs[index].clone().requires_grad_(True)
         names = [self._names.get(item["name"], [item["name"]]) for item in arguments["inputs"]]
-        call = bind(target, names, inputs)
+        for index, item in enumerate(arguments["inputs"]):
+            if item.get("omitted"):
+                inputs[index] = OMITTED
+        keywords = [bool(item.get("keyword")) for item in arguments["inputs"]]
+        call = bind(target, names, inputs, keywords)
         counter = OperationCounter() if arguments.get("count") else None
         with torch.set_grad_enabled(probe is not None or train):
             if counter is None:
@@ -145,6 +153,8 @@ class Runtime:
             else:
                 with counter:
                     returned = call()
+        if arguments.get("listed"):
+            returned = listed(returned)
         answer: dict[str, Any] = {"returned": returned}
         if arguments.get("echo"):
             answer["inputs"] = inputs
@@ -194,13 +204,40 @@ class Runtime:
         return None
 
     @staticmethod
+    def _kept_gradients(arguments: dict[str, Any]) -> Any:
+        """The gradients that a module's parameters hold, by name; None where there is none."""
+        named = _module(arguments["target"]).named_parameters()
+        return {name: parameter.grad for name, parameter in named}
+
+    def _equal_positions(self, arguments: dict[str, Any]) -> Any:
+        """Give all positions of a model the encoding of the first, wherever it keeps the table.
+
+        Tables are tensors of two or more dimensions whose last is `width` and another at least
+        `length`, kept by a module and not trained; and what `function` of the submission returns.
+        """
+        width, length = arguments["width"], arguments["length"]
+        for module in _module(arguments["target"]).modules():
+            tables = [*module.__dict__.values(), *module.buffers(recurse=False)]
+            tables += [p for p in module.parameters(recurse=False) if not p.requires_grad]
+            for table in tables:
+                if isinstance(table, torch.Tensor) and not table.requires_grad:
+                    _level(table, width, length)
+        for module in self._modules:
+            define = module.__dict__.get(arguments["function"])
+            if callable(define):
+                module.__dict__[arguments["function"]] = _levelled(define, width)
+        return None
+
+    @staticmethod
     def _mode(arguments: dict[str, Any]) -> Any:
         """Put a module into train or eval mode."""
         _module(arguments["target"]).train(arguments["train"])
         return None
 
 
-def bind(target: Any, names: list[list[str]], values: list[Any]) -> Callable[[], Any]:
+def bind(
+    target: Any, names: list[list[str]], values: list[Any], keywords: Sequence[bool] = ()
+) -> Callable[[], Any]:
     """A call of `target` with its arguments bound by position, as the assignment fixes their order.
 
     Names matter where position cannot tell: for keyword-only parameters, and for an argument whose
@@ -211,12 +248,14 @@ def bind(target: Any, names: list[list[str]], values: list[Any]) -> Callable[[],
     Args:
         target: a class, a function, or any callable.
         names: for each argument its names, the assignment's own name first.
-        values: the value of each.
+        values: the value of each; `OMITTED` leaves one to its default.
+        keywords: of which the name goes before the position, since the assignment fixes no order.
     """
     try:
         parameters = list(inspect.signature(_signature_of(target)).parameters.values())
     except (TypeError, ValueError):
-        return lambda: target(*_without_trailing_none(values))
+        given = [value for value in values if value is not OMITTED]
+        return lambda: target(*_without_trailing_none(given))
     kinds = inspect.Parameter
     if any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
         return _bind_variadic(target, parameters, names, values)
@@ -224,21 +263,29 @@ def bind(target: Any, names: list[list[str]], values: list[Any]) -> Callable[[],
     free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
     every_name = {name for group in names for name in group}
     chosen: dict[str, Any] = {}
-    for group, value in zip(names, values, strict=True):
+    if not keywords:
+        keywords = [False] * len(values)
+    for group, value, by_name in sorted(
+        zip(names, values, keywords, strict=True), key=lambda item: item[2]
+    ):
         left = [p for p in free if p.name not in chosen]
         named = [p for p in left if _plain(p.name) in group]
+        if named and by_name:
+            chosen[named[0].name] = value
+            continue
         slots = [p for p in left if p.kind is not kinds.KEYWORD_ONLY]
         slot = slots[0] if slots else None
         if named and (slot is None or (_is_further(slot) and _plain(slot.name) not in every_name)):
             chosen[named[0].name] = value
         elif slot is not None and (value is not None or not _is_further(slot) or slot in named):
             chosen[slot.name] = value
-        elif value is None:
+        elif value is None or value is OMITTED:
             continue
         elif takes_any:
             chosen[group[0]] = value
         else:
             raise TypeError(f"it takes no argument for {group[0]}")
+    chosen = {name: value for name, value in chosen.items() if value is not OMITTED}
     positional = []
     for parameter in free:
         if parameter.kind is kinds.KEYWORD_ONLY or parameter.name not in chosen:
@@ -256,11 +303,46 @@ def _bind_variadic(
     positional = []
     for group, value in zip(names, values, strict=True):
         fitting = [name for name in only if _plain(name) in group]
+        if value is OMITTED:
+            continue
         if fitting:
             keywords[fitting[0]] = value
         else:
             positional.append(value)
     return lambda: target(*_without_trailing_none(positional), **keywords)
+
+
+def _level(table: torch.Tensor, width: int, length: int) -> None:
+    """Fill a table of positions with its first row, in place."""
+    axes = [axis for axis, size in enumerate(table.shape[:-1]) if size >= length]
+    if table.dim() >= 2 and table.shape[-1] == width and len(axes) == 1:
+        table.copy_(table.narrow(axes[0], 0, 1).clone().expand_as(table))
+
+
+def _levelled(define: Callable[..., Any], width: int) -> Callable[..., Any]:
+    """The function with every row of its table as the first."""
+
+    def level(*arguments: Any, **named: Any) -> Any:
+        table = define(*arguments, **named)
+        if isinstance(table, torch.Tensor) and table.shape[-1:] == (width,):
+            return table[:1].expand_as(table).clone()
+        return table
+
+    return level
+
+
+def listed(value: Any, depth: int = 4) -> Any:
+    """A value with its iterators, views and sets as lists, so that it can travel.
+
+    A tensor is left alone, so is a text; an iterator ends after 10,000 items.
+    """
+    if depth == 0 or isinstance(value, (str, bytes, torch.Tensor, torch.nn.Module)):
+        return value
+    if isinstance(value, Mapping):
+        return {key: listed(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, Iterable):
+        return [listed(item, depth - 1) for item in itertools.islice(value, 10_000)]
+    return value
 
 
 def _plain(name: str) -> str:

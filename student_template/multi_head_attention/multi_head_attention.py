@@ -6,6 +6,7 @@ Replace each `raise NotImplementedError(...)` by your own code, in any order tha
     milestone 2  heads         split_heads, merge_heads
     milestone 3  attention     scaled_dot_product_attention
     milestone 4  layer         MultiHeadAttention.forward
+    milestone 5  questions     ANSWERS
 
 Check your work as often as you like: `grader check multi_head_attention.py`.
 
@@ -184,6 +185,26 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError("milestone 4: MultiHeadAttention.forward")
 
 
+# --- Milestone 5: questions -----------------------------------------------------------------------
+
+# Your answers to the assignment's questions, which `grader show multi_head_attention --questions`
+# prints. The keys are the questions' ids. Write the dict out as it is, without variables or calls:
+# it is read, never run. A question that you leave out costs only its own points.
+#
+#     ANSWERS = {
+#         "id-of-a-choice": "B",                                    # a letter
+#         "id-of-a-number": 0.25,                                   # a number
+#         "id-of-a-shape": (2, 3, 8),                               # a tuple
+#         "id-of-a-table": ["first row", "second row"],             # the column from top to bottom,
+#         "id-of-another-table": {"a row": 1.5, "another row": 2},  # or by the rows' labels
+#         "id-of-buckets": {"an item": "its bucket", "another item": "its bucket"},
+#         "id-of-a-next-row": {"pos": 7, "sin": 0.657},             # a dict with the row's columns
+#         "id-of-an-open-question": "A few sentences. A person reads and marks them.",
+#     }
+
+ANSWERS: dict[str, object] = {}
+
+
 # --- Self-test: optional, yours to change, never graded -------------------------------------------
 
 
@@ -218,7 +239,7 @@ def try_layer() -> None:
 
 
 def self_test() -> None:
-    """Try each milestone on one small case and say how far you are."""
+    """Try milestones 1 to 4 on one small case each and say how far you are."""
     for number, attempt in enumerate((try_projections, try_heads, try_attention, try_layer), 1):
         try:
             attempt()
@@ -228,6 +249,7 @@ def self_test() -> None:
         except AssertionError as error:
             result = f"not right yet: {error}"
         print(f"milestone {number}: {result}")
+    print(f"milestone 5: {len(ANSWERS)} questions answered")
 
 
 if __name__ == "__main__":

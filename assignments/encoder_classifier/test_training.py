@@ -1,0 +1,382 @@
+"""Milestone 3: parameter groups, learning rate schedule and training."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from grader.checks import means
+from grader.checks.blocks import random_values
+from grader.checks.classifier import (
+    classifier,
+    decay_roles,
+    logits,
+    random_classifier,
+    sentences,
+)
+from grader.checks.training import (
+    group_decays,
+    learning_rate,
+    losses_text,
+    smoothed_floor,
+    training_losses,
+)
+from grader.errors import CheckFailure
+
+VOCAB, CLASSES = 12, 3
+SMALL = {"vocab_size": VOCAB, "n_classes": CLASSES, "d_model": 16, "n_heads": 4, "d_ff": 24}
+
+
+def learnable():
+    """24 sentences of five tokens; the label is the first token modulo 3."""
+    random = torch.Generator().manual_seed(84)
+    ids = torch.randint(1, VOCAB, (24, 5), generator=random)
+    ids[:, 0] = 1 + torch.arange(24) % 11
+    return ids, ids[:, 0] % CLASSES
+
+
+# parameter groups
+
+
+def decays(student, draw, weight_decay):
+    """The model's matrices and vectors, and the decay of each parameter's groups."""
+    model, matrices, vectors = decay_roles(student.TransformerEncoderClassifier)
+    model.set_parameters(random_values(model, draw))
+    return group_decays(student.parameter_groups, model, weight_decay), matrices, vectors
+
+
+def test_groups_hold_every_parameter_once(student, draw):
+    """Every parameter is in exactly one group."""
+    found, _, _ = decays(student, draw, 0.3)
+    for name, groups in found.items():
+        if len(groups) != 1:
+            raise CheckFailure(
+                f"The parameter `{name}` is in {len(groups)} groups.",
+                "every parameter in exactly one group",
+                f"{sum(len(g) != 1 for g in found.values())} of {len(found)} are not",
+                misconception="parameters-left-out",
+            )
+
+
+def test_groups_decay_matrices_only(student, draw):
+    """Weight matrices decay; biases and norm parameters do not."""
+    found, matrices, vectors = decays(student, draw, 0.3)
+    decayed = {name for name, groups in found.items() if any(groups)}
+    wrong = [name for name in matrices if name not in decayed]
+    wrong += [name for name in vectors if name in decayed]
+    if not wrong:
+        return
+    misconception = "decay-on-some"
+    if not decayed:
+        misconception = "decay-none"
+    elif decayed >= matrices | vectors:
+        misconception = "decay-on-all"
+    elif decayed >= vectors and not decayed & matrices:
+        misconception = "decay-inverted"
+    name = wrong[0]
+    raise CheckFailure(
+        f"`{name}` is {'' if name in decayed else 'not '}decayed.",
+        "decay for weight matrices, none for biases and norm parameters",
+        f"decay for {len(decayed & matrices)} of {len(matrices)} matrices and "
+        f"{len(decayed & vectors)} of {len(vectors)} biases and norm parameters",
+        "weight_decay = 0.3",
+        misconception,
+    )
+
+
+@pytest.mark.parametrize("weight_decay", [0.3, 0.02])
+def test_groups_pass_weight_decay(student, draw, weight_decay):
+    """The decay of the decayed group is the one that was asked for."""
+    found, _, _ = decays(student, draw, weight_decay)
+    values = {decay for groups in found.values() for decay in groups if decay}
+    if any(abs(value - weight_decay) > 1e-9 for value in values) or not values:
+        raise CheckFailure(
+            "The groups decay by another amount than was asked for.",
+            f"{weight_decay} (or 0)",
+            ", ".join(str(value) for value in sorted(values)) or "0 everywhere",
+            f"parameter_groups(model, {weight_decay})",
+            "argument-ignored" if values else "decay-none",
+        )
+
+
+# schedule
+
+
+def right_rate(step, warmup, total, lr_max):
+    """The lesson's schedule."""
+    if step < warmup:
+        return lr_max * step / warmup
+    return lr_max * (1 + math.cos(math.pi * (step - warmup) / (total - warmup))) / 2
+
+
+def rates(warmup, total, lr_max):
+    """Known wrong schedules, by misconception."""
+
+    def after(step):
+        return (step - warmup) / (total - warmup)
+
+    def warm(step, otherwise):
+        return lr_max * step / warmup if step < warmup else otherwise
+
+    def cosine(share):
+        return lr_max * (1 + math.cos(math.pi * share)) / 2
+
+    return {
+        "schedule-no-warmup": [
+            lambda s: cosine(s / total), lambda s: cosine(max(0.0, after(s))),
+        ],
+        "schedule-off-by-one": [
+            lambda s: right_rate(s + 1, warmup, total, lr_max),
+            lambda s: lr_max * (s + 1) / warmup if s < warmup else cosine(after(s)),
+            lambda s: lr_max * (s + 1) / (warmup + 1) if s < warmup else cosine(after(s)),
+        ],
+        "schedule-cosine-unshifted": [
+            lambda s: warm(s, cosine(s / total)),
+            lambda s: warm(s, cosine((s - warmup) / total)),
+        ],
+        "schedule-linear-decay": [lambda s: warm(s, lr_max * (1 - after(s)))],
+        "schedule-restarts": [lambda s: warm(s, cosine(2 * after(s)))],
+        "schedule-not-to-zero": [
+            lambda s: warm(s, cosine((s - warmup) / total)),
+            lambda s: warm(s, lr_max),
+            *(
+                lambda s, least=least: warm(s, least * lr_max + (1 - least) * cosine(after(s)))
+                for least in (0.01, 0.05, 0.1)
+            ),
+        ],
+    }  # fmt: skip
+
+
+def assert_rates(student, steps, warmup, total, lr_max):
+    """See that the schedule is the lesson's at these steps."""
+    got = {s: learning_rate(student.warmup_cosine, s, warmup, total, lr_max) for s in steps}
+    expected = {s: right_rate(s, warmup, total, lr_max) for s in steps}
+    wrong = [s for s in steps if abs(got[s] - expected[s]) > 1e-4 * lr_max]
+    if not wrong:
+        return
+    named = [
+        name
+        for name, curves in rates(warmup, total, lr_max).items()
+        if any(all(abs(got[s] - curve(s)) < 1e-4 * lr_max for s in steps) for curve in curves)
+    ]
+    step = wrong[0]
+    raise CheckFailure(
+        f"The learning rate at step {step} is wrong.",
+        f"{expected[step]:.4e}",
+        f"{got[step]:.4e}",
+        f"warmup_cosine({step}, {warmup}, {total}, {lr_max})",
+        named[0] if named else None,
+    )
+
+
+def test_schedule_lesson_figures(student):
+    """For lr_max 1e-3, warmup 10 and total 100 the rates are the lesson's figures."""
+    assert_rates(student, [0, 1, 5, 10, 25, 50, 55, 75, 99, 100], 10, 100, 1e-3)
+
+
+@pytest.mark.parametrize(("warmup", "total", "lr_max"), [(3, 20, 0.5), (1, 7, 2e-4), (40, 50, 1.0)])
+def test_schedule_values(student, warmup, total, lr_max):
+    """Every step of other schedules: linear warmup, then a cosine to 0."""
+    assert_rates(student, list(range(total + 1)), warmup, total, lr_max)
+
+
+def test_schedule_is_continuous(student):
+    """The rate is lr_max at the end of warmup, without a jump, and 0 at the end."""
+    warmup, total, lr_max = 100, 1000, 0.1
+    ends = {
+        s: learning_rate(student.warmup_cosine, s, warmup, total, lr_max)
+        for s in (warmup - 1, warmup, warmup + 1, total)
+    }
+    jump = max(abs(ends[warmup] - ends[warmup - 1]), abs(ends[warmup + 1] - ends[warmup]))
+    if jump > 0.02 * lr_max or abs(ends[warmup] - lr_max) > 0.01 * lr_max:
+        raise CheckFailure(
+            "The rate jumps at the end of warmup, or is not lr_max there.",
+            f"{0.99 * lr_max:.4f}, {lr_max:.4f}, then slowly less",
+            ", ".join(f"{ends[s]:.4f}" for s in (warmup - 1, warmup, warmup + 1)),
+            f"steps {warmup - 1}, {warmup}, {warmup + 1} of warmup_cosine(step, 100, 1000, 0.1)",
+        )
+    if abs(ends[total]) > 1e-6:
+        raise CheckFailure(
+            "The rate does not end at 0.", "0", f"{ends[total]:.6f}",
+            "warmup_cosine(1000, 100, 1000, 0.1)", "schedule-not-to-zero",
+        )  # fmt: skip
+
+
+# training
+
+
+def trained(student, **options):
+    """A fresh small model trained on the learnable data: the model and its losses."""
+    model = classifier(student.TransformerEncoderClassifier, **SMALL)
+    ids, labels = learnable()
+    return model, training_losses(student.train, model, ids, labels, **options)
+
+
+def test_train_returns_its_losses(student):
+    """train returns a list of 50 numbers, the mean loss of each epoch."""
+    trained(student, lr_max=5e-3)
+
+
+def test_train_learns(student):
+    """In 50 epochs the loss falls, and most labels are right afterwards."""
+    ids, labels = learnable()
+    model, losses = trained(student, lr_max=5e-3)
+    end = sum(losses[-5:]) / 5
+    if not end < 0.8 * losses[0]:
+        raise CheckFailure(
+            "The loss hardly falls in 50 epochs.",
+            f"less than {0.8 * losses[0]:.4f} in the end",
+            losses_text(losses),
+            "24 sentences whose label is the first token modulo 3, lr_max = 5e-3",
+        )
+    model.eval()
+    right = int((logits(model, ids, CLASSES).argmax(1) == labels).sum())
+    if right < 15:
+        raise CheckFailure(
+            "After training, the model gets few labels right.",
+            "at least 15 of 24 (8 would be chance)",
+            f"{right} of 24",
+            "24 sentences whose label is the first token modulo 3, lr_max = 5e-3",
+        )
+
+
+def test_train_changes_the_model(student):
+    """The model that is handed in is the one that is trained, and it can be used afterwards."""
+    model = classifier(student.TransformerEncoderClassifier, **SMALL)
+    before = {name: p.value for name, p in model.parameters().items()}
+    ids, labels = learnable()
+    training_losses(student.train, model, ids, labels, lr_max=5e-3)
+    after = {name: p.value for name, p in model.parameters().items()}
+    same = [name for name, value in before.items() if torch.equal(value, after[name])]
+    if len(same) > len(before) / 2:
+        raise CheckFailure(
+            f"Training leaves {len(same)} of {len(before)} parameters as they were.",
+            "parameters that have changed",
+            ", ".join(f"`{name}`" for name in same[:4]),
+            misconception="train-no-step" if len(same) == len(before) else None,
+        )
+    model.eval()
+    output = logits(model, ids[:2], CLASSES)
+    if not bool(torch.isfinite(output).all()):
+        raise CheckFailure("After training the logits are not finite.", "finite values")
+
+
+def one_sentence(student, draw, dropout=0.0):
+    """A random model with 16 copies of one sentence, so that every batch has the same loss."""
+    model = random_classifier(student.TransformerEncoderClassifier, draw, **SMALL, dropout=dropout)
+    return model, sentences([3, 7, 4, 9]).repeat(16, 1), torch.full((16,), 1)
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 0.4])
+def test_loss_is_label_smoothed(student, draw, smoothing):
+    """The losses are those of F.cross_entropy(…, label_smoothing=label_smoothing)."""
+    model, ids, labels = one_sentence(student, draw)
+    output = logits(model, ids[:1], CLASSES)
+    losses = training_losses(
+        student.train, model, ids, labels, lr_max=1e-8, weight_decay=0.0, label_smoothing=smoothing
+    )
+    expected = float(F.cross_entropy(output, labels[:1], label_smoothing=smoothing))
+    floor = smoothed_floor(smoothing, CLASSES)
+    if abs(losses[0] - expected) < 2e-3 or abs(losses[0] - (expected - floor)) < 2e-3:
+        return  # the second is a KL divergence, lower by the entropy of the target
+    log = output.log_softmax(1)[0]
+    wrong = smoothing / CLASSES
+    others = -float(log.sum() - log[1])
+    variants = {
+        "smoothing-missing": -float(log[1]),
+        "smoothing-over-others": -float(log[1]) * (1 - smoothing)
+        + smoothing / (CLASSES - 1) * others,
+        "smoothing-adds": -float(log[1]) * (1 + wrong) + wrong * others,
+        "argument-ignored": float(F.cross_entropy(output, labels[:1], label_smoothing=0.1)),
+    }
+    named = [name for name, value in variants.items() if abs(losses[0] - value) < 2e-3]
+    raise CheckFailure(
+        "The first loss is not the label-smoothed cross-entropy of the model's logits.",
+        f"{expected:.4f}",
+        f"{losses[0]:.4f} (without smoothing it would be {variants['smoothing-missing']:.4f})",
+        f"label_smoothing = {smoothing}, 16 copies of one sentence, lr_max = 1e-8",
+        named[0] if named else None,
+    )
+
+
+def test_losses_stay_above_the_floor(student):
+    """No loss goes below the entropy of the smoothed target: 0.868 for ε = 0.5 and 3 classes."""
+    _, losses = trained(student, lr_max=5e-3, label_smoothing=0.5)
+    floor = smoothed_floor(0.5, CLASSES)
+    below = [loss for loss in losses if loss < floor - 1e-3]
+    divergence = losses[0] < floor  # starts low: a KL divergence, lower by the floor
+    if below and not divergence:
+        raise CheckFailure(
+            "The loss goes below what a smoothed target allows.",
+            f"at least {floor:.4f}",
+            f"{min(losses):.4f}",
+            "label_smoothing = 0.5, 3 classes",
+            "smoothing-missing",
+        )
+    if divergence and min(losses) < -1e-3:
+        raise CheckFailure(
+            "A divergence from the smoothed target is never negative.", "at least 0",
+            f"{min(losses):.4f}", "label_smoothing = 0.5, 3 classes",
+        )  # fmt: skip
+
+
+def test_train_uses_adamw(student, draw):
+    """A large weight_decay shrinks the matrices: AdamW does that, Adam with L2 does not."""
+    _, matrices, _ = decay_roles(student.TransformerEncoderClassifier)
+    model = random_classifier(student.TransformerEncoderClassifier, draw, n_layers=2)
+    before = {name: p.value for name, p in model.parameters().items()}
+    ids = sentences([3, 7, 4, 9], [5, 7, 4, 9], [6, 1, 2, 3], [8, 1, 2, 3])
+    training_losses(
+        student.train, model, ids, torch.tensor([0, 1, 2, 3]), lr_max=2e-4, weight_decay=400.0
+    )
+    after = {name: p.value for name, p in model.parameters().items()}
+    kept = {name: float(after[name].norm() / before[name].norm()) for name in matrices}
+    mean = sum(kept.values()) / len(kept)
+    if mean > 0.6:
+        raise CheckFailure(
+            "The weight matrices hardly shrink under a large weight decay: it is not AdamW's, or "
+            "weight_decay is not handed through.",
+            "less than 0.4 of their size",
+            f"{mean:.2f} of their size on average",
+            "weight_decay = 400, lr_max = 2e-4, 4 sentences",
+            "adam-l2",
+        )
+
+
+def test_train_clears_gradients(student, draw):
+    """Gradients are cleared before each step."""
+    model, ids, labels = one_sentence(student, draw)
+    output = logits(model, ids[:1], CLASSES)
+    probe = output.clone().requires_grad_(True)
+    F.cross_entropy(probe, labels[:1], label_smoothing=0.1).backward()
+    once = model.call(ids[:1], probe=probe.grad).parameter_gradients or {}
+    training_losses(student.train, model, ids, labels, lr_max=1e-8, weight_decay=0.0)
+    left = model.gradients()
+    ratios = [
+        float(left[name].norm() / gradient.norm())
+        for name, gradient in once.items()
+        if gradient is not None and left.get(name) is not None and float(gradient.norm()) > 1e-4
+    ]
+    if ratios and sorted(ratios)[len(ratios) // 2] > 10:
+        raise CheckFailure(
+            "Gradients add up from step to step.",
+            "the gradient of one step",
+            f"{sorted(ratios)[len(ratios) // 2]:.0f} times that after 50 epochs",
+            misconception="train-no-zero-grad",
+        )
+
+
+def test_train_in_train_mode(student, draw):
+    """Training runs in train mode, so dropout acts."""
+    model, ids, labels = one_sentence(student, draw, dropout=0.5)
+    model.eval()
+    with means("train-eval-mode"):
+        losses = training_losses(student.train, model, ids, labels, lr_max=1e-8, weight_decay=0.0)
+        if max(losses) - min(losses) < 1e-4:
+            raise CheckFailure(
+                "With dropout=0.5 every epoch has the same loss: the model trains in eval mode.",
+                "losses that differ from epoch to epoch",
+                losses_text(losses),
+                "dropout = 0.5, 16 copies of one sentence, lr_max = 1e-8",
+            )

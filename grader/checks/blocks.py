@@ -1,0 +1,368 @@
+"""Checks of encoder and decoder blocks, and of stacks of them.
+
+`key_padding_mask`: True = ignore this key. What stands at a padded position of the output means
+nothing, so it is never compared; PyTorch's own encoder may even leave it out.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.checks.attention import attention_answer, need_output
+from grader.checks.draw import Draw
+from grader.checks.parameters import built
+from grader.checks.tensors import is_close, kind_text, shape_text, show, shown_inputs, value_message
+from grader.diagnosis import describe, matching
+from grader.diagnosis.blocks import (
+    D_FF,
+    D_MODEL,
+    N_HEADS,
+    BlockReading,
+    BlockSearch,
+    Unreadable,
+    right_block,
+)
+from grader.errors import CheckFailure
+from grader.student import Definition, Layer
+from reference.misconceptions.blocks import DECODER_MUTANTS, ENCODER_MUTANTS, BlockWeights
+
+SIZES = {"d_model": D_MODEL, "n_heads": N_HEADS, "d_ff": D_FF}
+
+
+def random_values(layer: Layer, draw: Draw) -> dict[str, Tensor]:
+    """Random values for every parameter of a layer, matrices scaled by their inputs."""
+    values = {}
+    for name, parameter in layer.parameters().items():
+        shape = parameter.value.shape
+        wide = sum(size > 1 for size in shape) > 1
+        scale = max(shape) ** -0.5 if wide else 0.6
+        values[name] = draw.apart(*shape) * scale
+    return values
+
+
+def random_block(definition: Definition, draw: Draw, **arguments: Any) -> Layer:
+    """A module of the submission with random parameters, norm gains and biases too."""
+    layer = built(definition, **arguments)
+    layer.set_parameters(random_values(layer, draw))
+    return layer
+
+
+def block_output(layer: Layer, x: Tensor, *others: Tensor | None, **options: Any) -> Tensor:
+    """The output (B, T, D) of a block; the first item where a tuple comes back.
+
+    Positions that are missing at the end, as PyTorch's own encoder leaves out where all samples are
+    padded, come back as zeros.
+    """
+    returned = layer.call(x, *others, **options).returned
+    shape = tuple(x.shape)
+    padding = others[-1] if others else None
+    answer = attention_answer(returned, shape, ())
+    first = returned[0] if isinstance(returned, (tuple, list)) and returned else returned
+    if (
+        answer.output is None
+        and isinstance(first, Tensor)
+        and first.dim() == 3
+        and padding is not None
+    ):
+        longest = int((~padding).sum(1).max()) if padding.dtype == torch.bool else shape[1]
+        cut = (shape[0], first.shape[1], shape[2])
+        if tuple(first.shape) == cut and longest <= cut[1] < shape[1]:
+            filled = torch.zeros(shape)
+            filled[:, : cut[1]] = first
+            return filled
+    if isinstance(returned, Mapping):
+        raise CheckFailure(
+            "It returns a dict; the assignment asks for a tensor.",
+            f"a tensor of shape {shape_text(shape)}",
+            kind_text(returned),
+        )
+    return need_output(answer, shape)
+
+
+def assert_block_count(
+    layer: Layer, blocks: int, attentions: int, d_model: int, d_ff: int, what: str
+) -> int:
+    """See that a module has the parameters of so many blocks, with or without attention biases.
+
+    Args:
+        layer: the submission's module.
+        blocks: how many blocks it holds, N.
+        attentions: of each block: 1 in an encoder, 2 in a decoder.
+        d_model: D.
+        d_ff: hidden features.
+        what: how the message calls it.
+
+    Returns:
+        The count.
+    """
+    parameters = layer.parameters()
+    count = sum(parameter.value.numel() for parameter in parameters.values())
+    norms = (attentions + 1) * 2 * d_model
+    feed_forward = 2 * d_model * d_ff + d_ff + d_model
+    bare = blocks * (attentions * 4 * d_model**2 + feed_forward + norms)
+    allowed = [bare + blocks * biases * d_model for biases in range(4 * attentions + 1)]
+    if count in allowed:
+        return count
+    each = (
+        f"{attentions} × 4·{d_model}² (attention) + {feed_forward:,} (feed-forward, with biases) + "
+        f"{norms} ({attentions + 1} LayerNorms)"
+    )
+    misconception = _count_misconception(count, bare, blocks, attentions, d_model, d_ff)
+    listed = ", ".join(
+        f"{name} {shape_text(p.value.shape)}" for name, p in list(parameters.items())[:16]
+    )
+    raise CheckFailure(
+        f"{what} has {count:,} parameters; {'each block has' if blocks > 1 else 'it should have'} "
+        f"{each}, and {d_model} more for each bias of an attention projection.",
+        f"{bare:,} (or up to {allowed[-1]:,} with biases)",
+        f"{count:,}: {listed or 'none'}",
+        f"d_model = {d_model}, d_ff = {d_ff}" + (f", {blocks} layers" if blocks > 1 else ""),
+        misconception,
+    )
+
+
+def _count_misconception(
+    count: int, bare: int, blocks: int, attentions: int, d_model: int, d_ff: int
+) -> str | None:
+    """What a number of parameters means, where it means one thing only."""
+    biases = [bias * d_model for bias in range(4 * attentions + 1)]
+    one = bare // blocks
+    feed_forward = 2 * d_model * d_ff + d_ff + d_model
+    if count == 0:
+        return "layers-unregistered"
+    if blocks > 1:
+        return "layers-shared" if count in [one + bias for bias in biases] else None
+    meanings = {
+        "norm-missing": [2 * d_model * n for n in range(1, attentions + 2)],
+        "ffn-missing": [feed_forward, feed_forward + 2 * d_model],
+        "output-projection-missing": [d_model**2, 2 * d_model**2][:attentions],
+        "norm-scalar-gain": [(2 * d_model - 2) * (attentions + 1)],
+    }
+    for misconception, missing in meanings.items():
+        if any(count == bare - less + bias for less in missing for bias in biases):
+            return misconception
+    if attentions == 2 and any(
+        count == bare - 4 * d_model**2 - norm + bias for norm in (0, 2 * d_model) for bias in biases
+    ):
+        return "decoder-cross-missing"
+    width = 2 * d_model + 1  # parameters for each further hidden feature
+    if any((count - bare - bias) % width == 0 for bias in (0, *biases[4::4])):
+        return "ffn-wrong-width"
+    return None
+
+
+def assert_known_block(definition: Definition, draw: Draw, decoder: bool = False) -> BlockReading:
+    """See that a block computes what the reference computes with the same weights.
+
+    Random values are put into the submission's own parameters, whose roles are found by behaviour.
+
+    Args:
+        definition: the submission's class.
+        draw: where random values come from.
+        decoder: whether it is a decoder block.
+
+    Returns:
+        The roles of its parameters.
+
+    Raises:
+        CheckFailure: with the misconception where one fits; to be looked at by a person where the
+            parameters fit no reading, so that nothing is proved.
+    """
+    layer = built(definition, **SIZES)
+    return _known(layer, partial(_ask, layer, decoder=decoder), draw, decoder)
+
+
+def assert_known_stack(definition: Definition, draw: Draw) -> None:
+    """See that a stack computes what the reference's does, with one layer and with two.
+
+    Args:
+        definition: the submission's class, of (n_layers, d_model, n_heads, d_ff).
+        draw: where random values come from.
+    """
+    one = built(definition, n_layers=1, **SIZES)
+    reading = _known(one, partial(_ask, one, decoder=False), draw, decoder=False)
+    two = built(definition, n_layers=2, **SIZES)
+    values = random_values(two, draw)
+    two.set_parameters(values)
+    layers = _by_layer(list(one.parameters()), values)
+    if layers is None:
+        raise CheckFailure(
+            "The parameters of two layers could not be told apart, so values could not be "
+            "compared; a person must look.",
+            "the values of the reference with the same weights",
+            f"parameters {', '.join(list(values)[:12])}",
+            status="review",
+        )
+    x, padding = draw.normal(2, 4, D_MODEL), torch.zeros(2, 4, dtype=torch.bool)
+    padding[1, 2:] = True
+    for mask in (None, padding):
+        allowed = None if mask is None else ~mask[:, None, None, :]
+        expected = x
+        for layer_values in layers:
+            expected = right_block(reading.weights(layer_values), expected, x, allowed, False)
+        got = block_output(two, x, mask)
+        if not _agree(got, expected, mask):
+            raise CheckFailure(
+                "With the same weights, two layers do not give what one block after the other "
+                "gives.",
+                show(expected),
+                show(got),
+                shown_inputs(x=x, key_padding_mask=mask),
+            )
+
+
+def _by_layer(names: list[str], values: Mapping[str, Tensor]) -> list[dict[str, Tensor]] | None:
+    """The values of each of two layers under the names of a single one; None if that fails.
+
+    Either the layers are registered one after the other, or a number in each name tells the layer.
+    """
+    items = list(values.items())
+    if len(items) != 2 * len(names):
+        return None
+    halves = [items[: len(names)], items[len(names) :]]
+    shapes = [[value.shape for _, value in half] for half in halves]
+    if shapes[0] == shapes[1] and _same_names(halves):
+        return [dict(zip(names, (v for _, v in half), strict=True)) for half in halves]
+    for position in range(4):
+        layers: list[list[Tensor]] = [[], []]
+        for name, value in items:
+            numbers = [int(number) for number in re.findall(r"\d+", name)]
+            if len(numbers) > position and numbers[position] in (0, 1):
+                layers[numbers[position]].append(value)
+        if len(layers[0]) == len(layers[1]) == len(names):
+            return [dict(zip(names, layer, strict=True)) for layer in layers]
+    return None
+
+
+def _same_names(halves: list[list[tuple[str, Tensor]]]) -> bool:
+    """Whether both halves have the same names, but for numbers and for the modules around."""
+    plain = [[_plain(name).rpartition(".")[2] for name, _ in half] for half in halves]
+    return plain[0] == plain[1]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+def _ask(
+    layer: Layer, values: Mapping[str, Tensor], x: Tensor, memory: Tensor, decoder: bool
+) -> Tensor:
+    layer.set_parameters(dict(values))
+    return block_output(layer, x, memory) if decoder else block_output(layer, x)
+
+
+def _reached(
+    layer: Layer, draw: Draw, values: Mapping[str, Tensor], x: Tensor, memory: Tensor
+) -> set[str]:
+    """The parameters of a decoder block that a gradient of its output reaches."""
+    layer.set_parameters(dict(values))
+    gradients = layer.call(x, memory, probe=draw.normal(*x.shape)).parameter_gradients or {}
+    return {
+        name
+        for name, gradient in gradients.items()
+        if gradient is not None and float(gradient.abs().max()) > 1e-6
+    }
+
+
+def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) -> BlockReading:
+    """The reading of a block that is right; a CheckFailure for one that is not."""
+    fresh = {name: parameter.value for name, parameter in layer.parameters().items()}
+    try:
+        search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw.generator, decoder)
+    except Unreadable as error:
+        raise _unreadable(error, fresh) from None
+    problem: Unreadable | None = None
+    try:
+        readings = [search.read()]
+    except Unreadable as error:
+        problem = error
+        readings = list(search.likely())
+    values = random_values(layer, draw)
+    layer.set_parameters(values)
+    length = 4
+    memory_length = 5
+    for padded in (False, True):
+        x, memory = draw.normal(2, length, D_MODEL), draw.normal(2, memory_length, D_MODEL)
+        mask = torch.zeros(2, memory_length if decoder else length, dtype=torch.bool)
+        mask[0, 1], mask[1, -2:] = True, True
+        given = mask if padded else None
+        allowed = ~mask[:, None, None, :] if padded else None
+        got = block_output(layer, x, *([memory] if decoder else []), given)
+        hidden = None if decoder else given
+        weights = [reading.weights(values) for reading in readings]
+        if problem is None:
+            expected = right_block(weights[0], x, memory, allowed, decoder)
+            if _agree(got, expected, hidden):
+                continue
+        raise _difference(weights, got, x, memory, allowed, hidden, decoder, problem, fresh)
+    return readings[0]
+
+
+def _difference(
+    weights: list[BlockWeights],
+    got: Tensor,
+    x: Tensor,
+    memory: Tensor,
+    allowed: Tensor | None,
+    hidden: Tensor | None,
+    decoder: bool,
+    problem: Unreadable | None,
+    fresh: Mapping[str, Tensor],
+) -> CheckFailure:
+    """The failure for a block with other values, diagnosed under each reading in turn."""
+    seen = torch.ones(x.shape[:2], dtype=torch.bool) if hidden is None else ~hidden
+    misconception, sentence = None, None
+    expected = got
+    for each in weights:
+        expected = right_block(each, x, memory, allowed, decoder)
+        mutants: dict[str, Callable[[], Tensor]] = {}
+        for name, found in (DECODER_MUTANTS if decoder else ENCODER_MUTANTS).items():
+            for number, mutant in enumerate(found):
+                arguments = (x, memory, allowed) if decoder else (x, allowed)
+                mutants[f"{name}#{number}"] = partial(
+                    lambda mutant, each, arguments: mutant(each, N_HEADS, *arguments)[seen],
+                    mutant, each, arguments,
+                )  # fmt: skip
+        ids = [name.partition("#")[0] for name in matching(got[seen], expected[seen], mutants)]
+        misconception, sentence = describe(list(dict.fromkeys(ids)))
+        if misconception is not None:
+            break
+    what = f"With the same weights: {value_message('the output', got)}"
+    padding = None if allowed is None else ~allowed[:, 0, 0]
+    name = "memory_key_padding_mask" if decoder else "key_padding_mask"
+    extra = {"memory": memory if decoder else None, name: padding}
+    shown = shown_inputs(x=x, **extra, n_heads=N_HEADS, d_ff=D_FF)
+    if misconception is None and problem is not None:
+        if not problem.usual:
+            return _unreadable(problem, fresh)
+        return CheckFailure(
+            f"The block does not compute what the recipe says: {problem}.",
+            "LayerNorm(x + sublayer(x)) for each sublayer",
+            show(got),
+            shown,
+        )
+    return CheckFailure(
+        f"{what} {sentence or ''}".strip(), show(expected) if weights else None, show(got), shown,
+        misconception,
+    )  # fmt: skip
+
+
+def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor]) -> CheckFailure:
+    listed = ", ".join(f"{n} {shape_text(v.shape)}" for n, v in list(fresh.items())[:16])
+    return CheckFailure(
+        f"The block's values could not be compared, since {error}; a person must look.",
+        "the values of the reference with the same weights",
+        f"parameters {listed or 'none'}",
+        status="review",
+    )
+
+
+def _agree(got: Tensor, expected: Tensor, padding: Tensor | None) -> bool:
+    """Whether two outputs agree at the positions that are not padded."""
+    if padding is not None:
+        got, expected = got[~padding], expected[~padding]
+    return is_close(got, expected, rtol=1e-3, atol=1e-4)

@@ -1,0 +1,497 @@
+"""Which parameter of an encoder or decoder block plays which role.
+
+A post-norm block is peeled from its end: with the gain of a norm at 0, nothing that lies before it
+reaches the output. So each norm, the feed-forward network and each bias is found by setting values
+and looking at what comes out, whatever its name. The attention's matrices are then searched among
+the layouts of their shapes. A reading that agrees on random values is proof.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from grader.diagnosis.layouts import Parameters, Selector, attention_layouts, bias_layouts
+from reference.misconceptions.blocks import BlockWeights, decoder_block, encoder_block
+
+D_MODEL, N_HEADS, D_FF = 20, 4, 11  # 2, 3, 4, 5, 11 and 20 tell roles, heads and features apart
+
+# values, x (B, T, D), memory (B, S, D) -> output (B, T, D) of the submission's block
+Ask = Callable[[Parameters, Tensor, Tensor], Tensor]
+# as Ask, with a probe (B, T, D): which parameters the gradient of sum(output · probe) reaches
+Reached = Callable[[Parameters, Tensor, Tensor], set[str]]
+
+
+class Unreadable(Exception):
+    """No reading fits; the message says where the search ended.
+
+    Attributes:
+        usual: whether the parameters are those of a block of the usual kind, so that a right block
+            would have been read.
+    """
+
+    def __init__(self, message: str, usual: bool) -> None:
+        super().__init__(message)
+        self.usual = usual
+
+
+@dataclass(frozen=True)
+class BlockReading:
+    """The role of each parameter, as selectors over the block's parameters by name."""
+
+    gains: tuple[Selector, ...]
+    shifts: tuple[Selector, ...]
+    w1: Selector
+    c1: Selector
+    w2: Selector
+    c2: Selector
+    attentions: tuple[Mapping[str, Selector], ...]
+
+    def weights(self, values: Parameters) -> BlockWeights:
+        """The weights by role, out of a block's parameter values by name."""
+        return BlockWeights(
+            tuple(
+                {
+                    role: attention[role](values) if role in attention else torch.zeros(D_MODEL)
+                    for role in ("q", "k", "v", "o", "bq", "bk", "bv", "bo")
+                }
+                for attention in self.attentions
+            ),
+            tuple(gain(values) for gain in self.gains),
+            tuple(shift(values) for shift in self.shifts),
+            self.w1(values),
+            self.c1(values),
+            self.w2(values),
+            self.c2(values),
+        )
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A block's parameters sorted by shape and by what they are when freshly made.
+
+    Attributes:
+        gains: (D,), all ones when freshly made.
+        vectors: the other (D,).
+        hidden: names of two matrices with a side of d_ff, and of the bias (d_ff,) or None.
+        matrices: of the attentions.
+        biases: of the attentions, where they are no (D,).
+    """
+
+    gains: tuple[str, ...]
+    vectors: tuple[str, ...]
+    hidden: tuple[str, str, str | None]
+    matrices: tuple[str, ...]
+    biases: tuple[str, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+
+
+def take_inventory(fresh: Parameters, attentions: int) -> Inventory:
+    """Sort a block's parameters; raises Unreadable where they are not those of a block.
+
+    Args:
+        fresh: freshly made values, by name in order of registration.
+        attentions: 1 for an encoder block, 2 for a decoder block.
+    """
+    shapes = {name: tuple(n for n in value.shape if n != 1) for name, value in fresh.items()}
+    with_hidden = [name for name, shape in shapes.items() if D_FF in shape]
+    weights = [name for name in with_hidden if sorted(shapes[name]) == [D_FF, D_MODEL]]
+    biases = [name for name in with_hidden if shapes[name] == (D_FF,)]
+    vectors = [name for name, shape in shapes.items() if shape == (D_MODEL,)]
+    gains = [name for name in vectors if bool((fresh[name] == 1).all())]
+    rest = [name for name in fresh if name not in with_hidden and name not in vectors]
+    least = D_MODEL * D_MODEL // N_HEADS  # a head's share of a matrix
+    matrices = [name for name in rest if math.prod(shapes[name]) >= least]
+    total = sum(math.prod(shapes[name]) for name in matrices)
+    usual = (
+        len(weights) == 2
+        and len(biases) <= 1
+        and len(with_hidden) == len(weights) + len(biases)
+        and len(gains) == attentions + 1
+        and total == attentions * 4 * D_MODEL**2
+    )
+    if not usual:
+        raise Unreadable("its parameters are not those of such a block", usual=False)
+    return Inventory(
+        tuple(gains),
+        tuple(name for name in vectors if name not in gains),
+        (weights[0], weights[1], biases[0] if biases else None),
+        tuple(matrices),
+        tuple(name for name in rest if name not in matrices),
+        shapes,
+    )
+
+
+class BlockSearch:
+    """Finds the reading of one block.
+
+    Args:
+        fresh: the block's freshly made parameters, by name in order of registration.
+        ask: sets parameters and calls the block.
+        reached: which parameters a gradient reaches.
+        generator: where random values come from.
+        decoder: whether it is a decoder block.
+    """
+
+    def __init__(
+        self,
+        fresh: Parameters,
+        ask: Ask,
+        reached: Reached,
+        generator: torch.Generator,
+        decoder: bool,
+    ) -> None:
+        self._fresh = fresh
+        self._ask = ask
+        self._reached = reached
+        self._generator = generator
+        self._decoder = decoder
+        self._have = take_inventory(fresh, 2 if decoder else 1)
+        self._x = self._normal(1, 3, D_MODEL)
+        self._memory = self._normal(1, 4, D_MODEL)
+        self._rest: list[str] = []  # vectors that no norm and no output bias has taken
+        self._first_gain = ""
+
+    def read(self) -> BlockReading:
+        """The reading; raises Unreadable."""
+        reading = self._peel()
+        parts = self._parts_by_behaviour() if self._decoder else [list(self._have.matrices)]
+        for index in reversed(range(len(parts))):
+            reading = self._find_attention(reading, parts, index)
+        return reading
+
+    def likely(self) -> Iterator[BlockReading]:
+        """What names and order of registration suggest, for telling which mistake was made."""
+        have = self._have
+        order = list(self._fresh)
+        shifts = []
+        left = list(have.vectors)
+        for gain in have.gains:
+            after = [name for name in left if order.index(name) > order.index(gain)]
+            same = [name for name in left if _prefix(name) == _prefix(gain)]
+            chosen = (same or after or left or [""])[0]
+            if chosen in left:
+                left.remove(chosen)
+            shifts.append(chosen)
+        parts = self._parts_by_order()
+        for w1, w2 in self._orientations():
+            c2 = [name for name in left if _prefix(name) == _prefix(w2[0])] or [""]
+            base = BlockReading(
+                tuple(_named(gain) for gain in have.gains),
+                tuple(_named(shift) for shift in shifts),
+                w1[1],
+                _named(have.hidden[2] or "", D_FF),
+                w2[1],
+                _named(c2[0]),
+                (),
+            )
+            rest = [name for name in left if name not in c2]
+            for attentions in self._likely_attentions(parts, rest):
+                yield replace(base, attentions=attentions)
+
+    def _likely_attentions(
+        self, parts: list[list[str]], vectors: list[str]
+    ) -> Iterator[tuple[Mapping[str, Selector], ...]]:
+        """The first few layouts of the attentions with their biases by name."""
+        options = []
+        for part in parts:
+            shapes = {name: self._have.shapes[name] for name in part}
+            found = []
+            for layout in attention_layouts(shapes, D_MODEL, N_HEADS):
+                biases: dict[str, Selector] = {}
+                mine = [n for n in vectors if any(_prefix(n) == _prefix(name) for name in part)]
+                if len(mine) == 4:
+                    biases = {f"b{r}": _named(n) for r, n in zip("qkvo", mine, strict=True)}
+                elif len(mine) == 1:
+                    biases = {"bo": _named(mine[0])}
+                found.append({**layout, **biases})
+                if len(found) == 8:
+                    break
+            options.append(found)
+        yield from zip(*options, strict=False)
+
+    # steps
+
+    def _normal(self, *shape: int) -> Tensor:
+        return torch.randn(*shape, generator=self._generator)
+
+    def _apart(self, shape: Sequence[int]) -> Tensor:
+        """Values of either sign, of size 0.3 to 1."""
+        signs = torch.randint(0, 2, tuple(shape), generator=self._generator) * 2 - 1
+        return signs * (0.3 + 0.7 * torch.rand(*shape, generator=self._generator))
+
+    def _random(self, zero: Sequence[str] = ()) -> dict[str, Tensor]:
+        """Random values for every parameter, zeros for those named."""
+        scale = D_MODEL**-0.5
+        return {
+            name: torch.zeros_like(value)
+            if name in zero
+            else self._apart(value.shape) * (scale if name not in self._flat() else 0.7)
+            for name, value in self._fresh.items()
+        }
+
+    def _flat(self) -> set[str]:
+        return {*self._have.gains, *self._have.vectors, *self._have.biases}
+
+    def _peel(self) -> BlockReading:
+        """Norms, feed-forward network and output biases, with the attentions' matrices at 0."""
+        have = self._have
+        gains, vectors = list(have.gains), list(have.vectors)
+        values = self._random(zero=[*have.matrices, *have.biases])
+        off = {**values, **{gain: torch.zeros(D_MODEL) for gain in gains}}
+        out = self._out(off)
+        last = next((name for name in vectors if _same(out, values[name])), None)
+        if last is None:
+            raise Unreadable("its output does not end in a LayerNorm of its own", usual=True)
+        order = [self._gain_that_matters(off, values, gains, out)]
+        shifts = [last]
+        vectors.remove(last)
+
+        off[order[0]] = values[order[0]]
+        out = self._out(off)
+        feed_forward = self._feed_forward(out, values, vectors, order[0], last)
+        c2, shift, (w1, w2) = feed_forward
+        shifts.insert(0, shift)
+        vectors = [name for name in vectors if name not in (c2, shift)]
+        reading = BlockReading(
+            (), (), w1[1], _named(have.hidden[2] or "", D_FF), w2[1], _named(c2), ()
+        )
+        biases: list[str] = []
+        left = [gain for gain in gains if gain not in order]
+        while left:
+            several = len(left) > 1
+            gain = self._gain_that_matters(off, values, left, out) if several else left[0]
+            left.remove(gain)
+            order.insert(0, gain)
+            off[gain] = values[gain]
+            out = self._out(off)
+            bias, before = self._before_norm(
+                out, values, vectors, reading, order, shifts, biases, first=not left
+            )
+            vectors = [name for name in vectors if name not in (bias, before)]
+            biases.insert(0, bias)
+            if before:
+                shifts.insert(0, before)
+        self._rest, self._first_gain = vectors, order[0]
+        return replace(
+            reading,
+            gains=tuple(_named(name) for name in order),
+            shifts=tuple(_named(name) for name in shifts),
+            attentions=tuple({"bo": _named(bias)} if bias else {} for bias in biases),
+        )
+
+    def _out(self, values: Parameters) -> Tensor:
+        return self._ask(values, self._x, self._memory)
+
+    def _gain_that_matters(
+        self, off: Parameters, values: Parameters, gains: list[str], before: Tensor
+    ) -> str:
+        """The gain that alone, with those before it at 0, changes what comes out."""
+        for gain in gains:
+            changed = self._out({**off, gain: values[gain]})
+            if not torch.allclose(changed, before, atol=1e-5):
+                return gain
+        raise Unreadable("a LayerNorm has no effect", usual=True)
+
+    def _orientations(self) -> Iterator[tuple[tuple[str, Selector], tuple[str, Selector]]]:
+        """The two matrices of the feed-forward network in either order, as in `nn.Linear`."""
+        first, second, _ = self._have.hidden
+        for a, b in ((first, second), (second, first)):
+            yield (
+                (a, partial(_oriented, name=a, rows=D_FF)),
+                (b, partial(_oriented, name=b, rows=D_MODEL)),
+            )
+
+    def _feed_forward(
+        self, out: Tensor, values: Parameters, vectors: list[str], gain: str, shift: str
+    ) -> tuple[str, str, tuple[tuple[str, Selector], tuple[str, Selector]]]:
+        """The last bias, the shift of the norm before, and the matrices' order.
+
+        All positions carry that shift alone, so out = norm(shift + FFN(shift)).
+        """
+        hidden_bias = _named(self._have.hidden[2] or "", D_FF)(values)
+        for w1, w2 in self._orientations():
+            for before in vectors:
+                h = values[before]
+                mixed = h + w2[1](values) @ torch.relu(w1[1](values) @ h + hidden_bias)
+                for c2 in [*(name for name in vectors if name != before), ""]:
+                    end = mixed + values[c2] if c2 else mixed
+                    if _same(out, _norm(end) * values[gain] + values[shift]):
+                        return c2, before, (w1, w2)
+        raise Unreadable(
+            "its feed-forward part is not Linear, ReLU, Linear, Add & Norm", usual=True
+        )
+
+    def _before_norm(
+        self,
+        out: Tensor,
+        values: Parameters,
+        vectors: list[str],
+        reading: BlockReading,
+        order: list[str],
+        shifts: list[str],
+        biases: list[str],
+        first: bool,
+    ) -> tuple[str, str]:
+        """The output bias of the attention before a norm, and the shift of the norm before that."""
+        for before in [""] if first else vectors:
+            for bias in ["", *(name for name in vectors if name != before)]:
+                h = self._x if first else values[before].expand_as(self._x)
+                for index, (gain, shift) in enumerate(zip(order, shifts, strict=True)):
+                    if index < len(order) - 1:
+                        name = [bias, *biases][index]
+                        h = h + values[name] if name else h
+                    else:
+                        hidden = reading.w1(values) @ h.mT + reading.c1(values)[:, None]
+                        h = h + (reading.w2(values) @ torch.relu(hidden)).mT + reading.c2(values)
+                    h = _norm(h) * values[gain] + values[shift]
+                if torch.allclose(out, h, rtol=1e-3, atol=1e-4):
+                    return bias, before
+        raise Unreadable("an attention is not followed by Add & Norm", usual=True)
+
+    def _parts_by_behaviour(self) -> list[list[str]]:
+        """The matrices of the self-attention, and those of the cross-attention."""
+        # With the first norm's gain at 0, only the cross-attention is still reached.
+        values = {**self._random(), self._first_gain: torch.zeros(D_MODEL)}
+        reached = self._reached(values, self._x, self._memory)
+        names = self._have.matrices
+        parts = [[n for n in names if n not in reached], [n for n in names if n in reached]]
+        size = 4 * D_MODEL**2
+        if any(sum(math.prod(self._have.shapes[n]) for n in part) != size for part in parts):
+            raise Unreadable("its two attentions cannot be told apart", usual=True)
+        return parts
+
+    def _parts_by_order(self) -> list[list[str]]:
+        """The matrices of the first attention to be registered, and those of the second."""
+        parts: list[list[str]] = [[], []] if self._decoder else [[]]
+        size = 0
+        for name in self._have.matrices:
+            parts[min(size // (4 * D_MODEL**2), len(parts) - 1)].append(name)
+            size += math.prod(self._have.shapes[name])
+        return parts
+
+    def _find_attention(
+        self, reading: BlockReading, parts: list[list[str]], index: int
+    ) -> BlockReading:
+        """The reading with one attention found; those after it are known, those before it off."""
+        off = [name for part in parts[:index] for name in part]
+        mine = {name: self._have.shapes[name] for name in parts[index]}
+        biases = self._bias_shapes(parts, index)
+        values = self._random(zero=[*off, *self._have.biases, *self._rest])
+        out = self._out(values)
+        candidates = (
+            self._with_attention(other, index, layout)
+            for other in self._with_exchanged(reading, index)
+            for layout in attention_layouts(mine, D_MODEL, N_HEADS)
+        )
+        agreeing = (found for found in candidates if self._agrees(found, values, out))
+        found = next(agreeing, None)
+        if found is None:
+            raise Unreadable("its attention gives other values", usual=True)
+        if not biases:
+            return found
+        values = self._random(zero=off)
+        out = self._out(values)
+        if self._agrees(found, values, out):
+            return found
+        for chosen in self._bias_choices(biases):
+            more = {f"b{role}": selector for role, selector in chosen.items()}
+            with_biases = self._with_attention(found, index, more)
+            if self._agrees(with_biases, values, out):
+                return with_biases
+        raise Unreadable("its attention's biases give other values", usual=True)
+
+    @staticmethod
+    def _with_exchanged(reading: BlockReading, index: int) -> Iterator[BlockReading]:
+        """The reading, and where an attention follows a norm, their two biases exchanged.
+
+        Only their sum shows as long as the attention is off.
+        """
+        yield reading
+        bias = reading.attentions[index].get("bo")
+        if index > 0 and bias is not None:
+            shifts, attentions = list(reading.shifts), list(reading.attentions)
+            attentions[index] = {**attentions[index], "bo": shifts[index - 1]}
+            shifts[index - 1] = bias
+            yield replace(reading, shifts=tuple(shifts), attentions=tuple(attentions))
+
+    def _bias_shapes(self, parts: list[list[str]], index: int) -> dict[str, tuple[int, ...]]:
+        """The biases of q, k and v that this attention may own."""
+        names = [*self._have.biases, *self._rest]
+        if len(parts) > 1:
+            own = [n for n in names if any(_owner(n) == _owner(p) for p in parts[index])]
+            names = own or names
+        return {name: self._have.shapes[name] for name in self._fresh if name in names}
+
+    @staticmethod
+    def _bias_choices(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, Selector]]:
+        """Readings of all the biases, or of any of them where not all take part."""
+        yield from bias_layouts(shapes, D_MODEL, N_HEADS)
+        for name in shapes:
+            yield from bias_layouts({name: shapes[name]}, D_MODEL, N_HEADS)
+
+    @staticmethod
+    def _with_attention(
+        reading: BlockReading, index: int, more: Mapping[str, Selector]
+    ) -> BlockReading:
+        attentions = list(reading.attentions)
+        attentions[index] = {**attentions[index], **more}
+        return replace(reading, attentions=tuple(attentions))
+
+    def _agrees(self, reading: BlockReading, values: Parameters, out: Tensor) -> bool:
+        """Whether the right block with these weights gives what came out."""
+        filled = replace(
+            reading,
+            attentions=tuple(
+                {**dict.fromkeys("qkvo", _zero_matrix), **attention}
+                for attention in reading.attentions
+            ),
+        )
+        expected = right_block(filled.weights(values), self._x, self._memory, None, self._decoder)
+        return torch.allclose(out, expected, rtol=1e-3, atol=1e-4)
+
+
+def right_block(
+    weights: BlockWeights, x: Tensor, memory: Tensor, allowed: Tensor | None, decoder: bool
+) -> Tensor:
+    """What the right block gives."""
+    if decoder:
+        return decoder_block(weights, N_HEADS, x, memory, allowed)
+    return encoder_block(weights, N_HEADS, x, allowed)
+
+
+def _zero_matrix(values: Parameters) -> Tensor:
+    del values
+    return torch.zeros(D_MODEL, D_MODEL)
+
+
+def _named(name: str, size: int = D_MODEL) -> Selector:
+    """The parameter of that name as a vector; zeros for no name."""
+    return lambda values: values[name].reshape(-1) if name else torch.zeros(size)
+
+
+def _oriented(values: Parameters, name: str, rows: int) -> Tensor:
+    """A matrix with that many rows: the parameter, or its transpose."""
+    matrix = values[name].squeeze()
+    return matrix if matrix.shape[0] == rows else matrix.T
+
+
+def _norm(x: Tensor) -> Tensor:
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=1e-5)
+
+
+def _same(out: Tensor, row: Tensor) -> bool:
+    """Whether every position of an output is this row."""
+    return torch.allclose(out, row.expand_as(out), rtol=1e-3, atol=1e-4)
+
+
+def _prefix(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _owner(name: str) -> str:
+    """The first part of a dotted name: the block's own attribute."""
+    return name.partition(".")[0]

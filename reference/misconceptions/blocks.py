@@ -1,0 +1,398 @@
+"""Wrong encoder and decoder blocks over given weights: the right block with one part replaced."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from reference.misconceptions.attention import ATTENTION_MUTANTS
+from reference.misconceptions.heads import MERGE_MUTANTS, SPLIT_MUTANTS
+from reference.misconceptions.layer import Layer, Weights, layer
+
+Sublayer = Callable[[Tensor], Tensor]
+Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
+AddNorm = Callable[[Tensor, Sublayer, Sublayer], Tensor]
+Activation = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class BlockWeights:
+    """The weights of a block by role.
+
+    Attributes:
+        attentions: of the self-attention, and in a decoder of the cross-attention: "q", "k", "v",
+            "o", each (D, D), and "bq", "bk", "bv", "bo", each (D,).
+        gains: of the norms in order, each (D,).
+        shifts: of the norms in order, each (D,).
+        w1: (d_ff, D), as in `nn.Linear`.
+        c1: (d_ff,)
+        w2: (D, d_ff)
+        c2: (D,)
+    """
+
+    attentions: tuple[Weights, ...]
+    gains: tuple[Tensor, ...]
+    shifts: tuple[Tensor, ...]
+    w1: Tensor
+    c1: Tensor
+    w2: Tensor
+    c2: Tensor
+
+
+def layer_norm(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+    """Layer normalisation over the features."""
+    return F.layer_norm(x, x.shape[-1:], gain, shift, 1e-5)
+
+
+def post_norm(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    """LayerNorm(x + sublayer(x))."""
+    return norm(x + sublayer(x))
+
+
+def _pre_norm(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    return x + sublayer(norm(x))
+
+
+def _norm_of_sublayer(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    return x + norm(sublayer(x))
+
+
+def _norm_missing(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    del norm
+    return x + sublayer(x)
+
+
+def _residual_missing(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    return norm(sublayer(x))
+
+
+def _residual_of_normalised(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    normalised = norm(x)
+    return normalised + sublayer(normalised)
+
+
+def _skipped(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    del sublayer, norm
+    return x
+
+
+def _sublayer_skipped(x: Tensor, sublayer: Sublayer, norm: Sublayer) -> Tensor:
+    del sublayer
+    return norm(x)
+
+
+def _by_hand(dim: int | tuple[int, ...], correction: int = 0) -> Norm:
+    """A layer norm over other dimensions, or with another standard deviation."""
+
+    def norm(x: Tensor, gain: Tensor, shift: Tensor) -> Tensor:
+        mean = x.mean(dim, keepdim=True)
+        variance = x.var(dim, correction=correction, keepdim=True)
+        return (x - mean) / torch.sqrt(variance + 1e-5) * gain + shift
+
+    return norm
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The steps of a block; by default those of the right one.
+
+    Attributes:
+        add_norms: how each sublayer is joined with its input, in order.
+        norm: the normalisation.
+        norms: which of the norms each sublayer uses.
+        activation: between the two linear layers.
+        self_attention: the attention over x.
+        cross_attention: the attention to the memory.
+    """
+
+    add_norms: tuple[AddNorm, AddNorm, AddNorm] = (post_norm, post_norm, post_norm)
+    norm: Norm = layer_norm
+    norms: tuple[int, int, int] = (0, 1, 2)
+    activation: Activation = torch.relu
+    self_attention: Layer = layer
+    cross_attention: Layer = layer
+
+
+RIGHT = Recipe()
+
+
+def encoder_block(
+    weights: BlockWeights,
+    n_heads: int,
+    x: Tensor,
+    allowed: Tensor | None = None,
+    recipe: Recipe = RIGHT,
+) -> Tensor:
+    """An encoder block over given weights; by default it is the reference's.
+
+    Args:
+        weights: by role.
+        n_heads: H.
+        x: (B, T, D)
+        allowed: True = may attend, broadcastable to (B, 1, T, T).
+        recipe: its steps.
+    """
+
+    def norm(index: int) -> Sublayer:
+        chosen = recipe.norms[index]
+        return lambda h: recipe.norm(h, weights.gains[chosen], weights.shifts[chosen])
+
+    def attend(h: Tensor) -> Tensor:
+        return recipe.self_attention(weights.attentions[0], n_heads, h, h, h, allowed)[0]
+
+    h = recipe.add_norms[0](x, attend, norm(0))
+    return recipe.add_norms[1](h, _feed_forward(weights, recipe), norm(1))
+
+
+def decoder_block(
+    weights: BlockWeights,
+    n_heads: int,
+    x: Tensor,
+    memory: Tensor,
+    allowed: Tensor | None = None,
+    recipe: Recipe = RIGHT,
+    *,
+    cross_first: bool = False,
+    stale_query: bool = False,
+    own_memory: bool = False,
+) -> Tensor:
+    """A decoder block over given weights; by default it is the reference's.
+
+    Args:
+        weights: by role.
+        n_heads: H.
+        x: (B, T, D)
+        memory: (B, S, D)
+        allowed: True = may attend, broadcastable to (B, 1, T, S); of the memory.
+        recipe: its steps.
+        cross_first: whether cross-attention comes before self-attention.
+        stale_query: whether cross-attention asks with x itself.
+        own_memory: whether keys and values of the cross-attention are its queries.
+    """
+    length = x.shape[1]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+
+    def norm(index: int) -> Sublayer:
+        chosen = recipe.norms[index]
+        return lambda h: recipe.norm(h, weights.gains[chosen], weights.shifts[chosen])
+
+    def attend(h: Tensor) -> Tensor:
+        return recipe.self_attention(weights.attentions[0], n_heads, h, h, h, causal)[0]
+
+    def cross(h: Tensor) -> Tensor:
+        query = x if stale_query else h
+        kept = h if own_memory else memory
+        mask = None if own_memory else allowed
+        return recipe.cross_attention(weights.attentions[1], n_heads, query, kept, kept, mask)[0]
+
+    first, second = (cross, attend) if cross_first else (attend, cross)
+    h = recipe.add_norms[0](x, first, norm(0))
+    h = recipe.add_norms[1](h, second, norm(1))
+    return recipe.add_norms[2](h, _feed_forward(weights, recipe), norm(2))
+
+
+def _feed_forward(weights: BlockWeights, recipe: Recipe) -> Sublayer:
+    def feed_forward(h: Tensor) -> Tensor:
+        hidden = recipe.activation(F.linear(h, weights.w1, weights.c1))
+        return F.linear(hidden, weights.w2, weights.c2)
+
+    return feed_forward
+
+
+def _everywhere_or_once(other: AddNorm, count: int) -> list[Recipe]:
+    """Recipes with another way of joining, in all sublayers or in one of them."""
+    places = [range(count), *([index] for index in range(count))]
+    return [
+        Recipe(
+            add_norms=(
+                other if 0 in place else post_norm,
+                other if 1 in place else post_norm,
+                other if 2 in place else post_norm,
+            )
+        )
+        for place in places
+    ]
+
+
+def _causal(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    causal = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
+    return layer(
+        weights, n_heads, query, key, value, causal if mask is None else causal & (mask != 0)
+    )
+
+
+def _unmasked(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    del mask
+    return layer(weights, n_heads, query, key, value, None)
+
+
+def _shifted(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    strictly = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril(-1)
+    del mask
+    hidden = layer(weights, n_heads, query, key, value, strictly)
+    return torch.nan_to_num(hidden[0]), hidden[1]
+
+
+def _unprojected(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    eye = torch.eye(query.shape[-1])
+    zero = torch.zeros(query.shape[-1])
+    plain = {**dict.fromkeys("qkvo", eye), **{f"b{r}": zero for r in "qkvo"}}
+    del weights
+    return layer(plain, n_heads, query, key, value, mask)
+
+
+def _attentions() -> dict[str, Layer]:
+    """Wrong attentions that can stand inside a block, whose input is query, key and value."""
+    return {
+        **{
+            name: partial(layer, attend=mutant)
+            for name, mutant in ATTENTION_MUTANTS.items()
+            if name not in ("query-key-swapped", "values-are-keys", "causal-built-in")
+        },
+        **{name: partial(layer, split=split) for name, split in SPLIT_MUTANTS.items()},
+        **{name: partial(layer, merge=merge) for name, merge in MERGE_MUTANTS.items()},
+        "heads-view-and-merge-without-transpose": partial(
+            layer,
+            split=SPLIT_MUTANTS["heads-view-without-transpose"],
+            merge=MERGE_MUTANTS["heads-merge-without-transpose"],
+        ),
+        "heads-single": partial(layer, heads=1),
+        "output-projection-missing": partial(layer, project_output=False),
+        "scale-d_model": partial(_scaled_by_d_model),
+    }
+
+
+def _scaled_by_d_model(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    factor = math.sqrt(n_heads)  # √d_model = √H · √d_k
+    smaller = {**weights, "q": weights["q"] / factor, "bq": weights["bq"] / factor}
+    return layer(smaller, n_heads, query, key, value, mask)
+
+
+def _parts(count: int) -> dict[str, list[Recipe]]:
+    """Wrong norms, residuals and feed-forward networks of a block with `count` sublayers."""
+    last = count - 1
+    without_ffn = [post_norm, post_norm, post_norm]
+    without_ffn[last] = _skipped
+    only_normed = [post_norm, post_norm, post_norm]
+    only_normed[last] = _sublayer_skipped
+    activations: dict[str, list[Activation]] = {
+        "ffn-no-activation": [lambda h: h],
+        "ffn-other-activation": [
+            F.gelu,
+            partial(F.gelu, approximate="tanh"),
+            torch.tanh,
+            torch.sigmoid,
+            F.silu,
+            F.leaky_relu,
+            F.elu,
+            F.relu6,
+            F.softplus,
+        ],
+    }
+    norms: dict[str, list[Norm]] = {
+        "norm-unbiased-std": [_by_hand(-1, correction=1)],
+        "norm-wrong-axis": [_by_hand(1), _by_hand(0), _by_hand((1, 2)), _by_hand((0, 1))],
+    }
+    return {
+        "norm-pre": _everywhere_or_once(_pre_norm, count),
+        "norm-of-sublayer": _everywhere_or_once(_norm_of_sublayer, count),
+        "norm-missing": _everywhere_or_once(_norm_missing, count),
+        "residual-missing": _everywhere_or_once(_residual_missing, count),
+        "residual-of-normalised": _everywhere_or_once(_residual_of_normalised, count),
+        "ffn-missing": [
+            Recipe(add_norms=(without_ffn[0], without_ffn[1], without_ffn[2])),
+            Recipe(add_norms=(only_normed[0], only_normed[1], only_normed[2])),
+        ],
+        "norm-shared": [
+            Recipe(norms=norms_)
+            for norms_ in ((0, 0, 0), (1, 1, 1), (0, 0, 2), (0, 1, 1), (0, 1, 0), (2, 1, 2))
+            if max(norms_[:count]) < count and norms_[:count] != (0, 1, 2)[:count]
+        ],
+        **{name: [Recipe(activation=a) for a in found] for name, found in activations.items()},
+        **{name: [Recipe(norm=norm) for norm in found] for name, found in norms.items()},
+    }
+
+
+EncoderMutant = Callable[[BlockWeights, int, Tensor, Tensor | None], Tensor]
+DecoderMutant = Callable[[BlockWeights, int, Tensor, Tensor, Tensor | None], Tensor]
+
+
+def _inverted(mutant: EncoderMutant) -> EncoderMutant:
+    def block(weights: BlockWeights, n_heads: int, x: Tensor, allowed: Tensor | None) -> Tensor:
+        return mutant(weights, n_heads, x, None if allowed is None else ~allowed)
+
+    return block
+
+
+def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
+    recipes: dict[str, list[Recipe]] = {
+        **_parts(2),
+        "encoder-causal": [Recipe(self_attention=_causal)],
+        "padding-mask-not-passed": [Recipe(self_attention=_unmasked)],
+        **{name: [Recipe(self_attention=attend)] for name, attend in _attentions().items()},
+    }
+    del recipes["mask-ignored"]  # the same as a mask that is not passed
+    mutants: dict[str, list[EncoderMutant]] = {
+        name: [partial(encoder_block, recipe=recipe) for recipe in found]
+        for name, found in recipes.items()
+    }
+    mutants["mask-inverted"] = [_inverted(encoder_block), *mutants["mask-inverted"]]
+    return mutants
+
+
+def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
+    attentions = _attentions()
+    recipes: dict[str, list[Recipe]] = {
+        **_parts(3),
+        "decoder-not-causal": [Recipe(self_attention=_unmasked)],
+        "decoder-causal-shifted": [Recipe(self_attention=_shifted)],
+        "decoder-cross-causal": [Recipe(cross_attention=_causal)],
+        "padding-mask-not-passed": [Recipe(cross_attention=_unmasked)],
+        "cross-unprojected": [Recipe(cross_attention=_unprojected)],
+        "decoder-cross-missing": [
+            Recipe(add_norms=(post_norm, _skipped, post_norm)),
+            Recipe(add_norms=(post_norm, _skipped, post_norm), norms=(0, 1, 1)),
+        ],
+        **{
+            name: [
+                Recipe(self_attention=attend, cross_attention=attend),
+                Recipe(self_attention=attend),
+                Recipe(cross_attention=attend),
+            ]
+            for name, attend in attentions.items()
+        },
+    }
+    del recipes["mask-ignored"]
+    mutants: dict[str, list[DecoderMutant]] = {
+        name: [partial(decoder_block, recipe=recipe) for recipe in found]
+        for name, found in recipes.items()
+    }
+    mutants["decoder-order"] = [partial(decoder_block, cross_first=True)]
+    mutants["cross-stale-query"] = [partial(decoder_block, stale_query=True)]
+    mutants["cross-ignores-memory"] = [partial(decoder_block, own_memory=True)]
+    mutants["mask-inverted"] = [_inverted_memory, *mutants["mask-inverted"]]
+    return mutants
+
+
+def _inverted_memory(
+    weights: BlockWeights, n_heads: int, x: Tensor, memory: Tensor, allowed: Tensor | None
+) -> Tensor:
+    return decoder_block(weights, n_heads, x, memory, None if allowed is None else ~allowed)
+
+
+ENCODER_MUTANTS: Mapping[str, list[EncoderMutant]] = _encoder_mutants()
+DECODER_MUTANTS: Mapping[str, list[DecoderMutant]] = _decoder_mutants()
