@@ -206,22 +206,27 @@ def test_schedule_is_continuous(student):
 # training
 
 
-def trained(student, **options):
-    """A fresh small model trained on the learnable data: the model and its losses."""
-    model = classifier(student.TransformerEncoderClassifier, **SMALL)
-    ids, labels = learnable()
-    return model, training_losses(student.train, model, ids, labels, **options)
+def trained(student):
+    """A new small model trained on the learnable data: parameters before, the model, its losses."""
+
+    def run():
+        model = classifier(student.TransformerEncoderClassifier, **SMALL)
+        before = {name: p.value for name, p in model.parameters().items()}
+        losses = training_losses(student.train, model, *learnable(), lr_max=5e-3)
+        return before, model, losses
+
+    return student.once("trained", run)
 
 
 def test_train_returns_its_losses(student):
     """train returns a list of 50 numbers, the mean loss of each epoch."""
-    trained(student, lr_max=5e-3)
+    trained(student)
 
 
 def test_train_learns(student):
     """In 50 epochs the loss falls, and most labels are right afterwards."""
     ids, labels = learnable()
-    model, losses = trained(student, lr_max=5e-3)
+    _, model, losses = trained(student)
     end = sum(losses[-5:]) / 5
     if not end < 0.8 * losses[0]:
         raise CheckFailure(
@@ -243,10 +248,7 @@ def test_train_learns(student):
 
 def test_train_changes_the_model(student):
     """The model that is handed in is the one that is trained, and it can be used afterwards."""
-    model = classifier(student.TransformerEncoderClassifier, **SMALL)
-    before = {name: p.value for name, p in model.parameters().items()}
-    ids, labels = learnable()
-    training_losses(student.train, model, ids, labels, lr_max=5e-3)
+    before, model, _ = trained(student)
     after = {name: p.value for name, p in model.parameters().items()}
     same = [name for name, value in before.items() if torch.equal(value, after[name])]
     if len(same) > len(before) / 2:
@@ -257,7 +259,7 @@ def test_train_changes_the_model(student):
             misconception="train-no-step" if len(same) == len(before) else None,
         )
     model.eval()
-    output = logits(model, ids[:2], CLASSES)
+    output = logits(model, learnable()[0][:2], CLASSES)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("After training the logits are not finite.", "finite values")
 
@@ -268,41 +270,63 @@ def one_sentence(student, draw, dropout=0.0):
     return model, sentences([3, 7, 4, 9]).repeat(16, 1), torch.full((16,), 1)
 
 
-@pytest.mark.parametrize("smoothing", [0.1, 0.4])
-def test_loss_is_label_smoothed(student, draw, smoothing):
+SMOOTHING = 0.4
+
+
+def at_rest(student, draw):
+    """Training that moves nothing: the logits, the gradient of one step, losses, gradients left."""
+
+    def run():
+        model, ids, labels = one_sentence(student, draw)
+        output = logits(model, ids[:1], CLASSES)
+        leaf = output.clone().requires_grad_(True)
+        F.cross_entropy(leaf, labels[:1], label_smoothing=SMOOTHING).backward()
+        once = model.call(ids[:1], probe=leaf.grad).parameter_gradients or {}
+        losses = training_losses(
+            student.train,
+            model,
+            ids,
+            labels,
+            lr_max=1e-8,
+            weight_decay=0.0,
+            label_smoothing=SMOOTHING,
+        )
+        return output, once, losses, model.gradients()
+
+    return student.once("at rest", run)
+
+
+def test_loss_is_label_smoothed(student, draw):
     """The losses are those of F.cross_entropy(…, label_smoothing=label_smoothing)."""
-    model, ids, labels = one_sentence(student, draw)
-    output = logits(model, ids[:1], CLASSES)
-    losses = training_losses(
-        student.train, model, ids, labels, lr_max=1e-8, weight_decay=0.0, label_smoothing=smoothing
-    )
-    expected = float(F.cross_entropy(output, labels[:1], label_smoothing=smoothing))
-    floor = smoothed_floor(smoothing, CLASSES)
+    output, _, losses, _ = at_rest(student, draw)
+    label = torch.tensor([1])
+    expected = F.cross_entropy(output, label, label_smoothing=SMOOTHING).item()
+    floor = smoothed_floor(SMOOTHING, CLASSES)
     if abs(losses[0] - expected) < 2e-3 or abs(losses[0] - (expected - floor)) < 2e-3:
         return  # the second is a KL divergence, lower by the entropy of the target
     log = output.log_softmax(1)[0]
-    wrong = smoothing / CLASSES
-    others = -float(log.sum() - log[1])
+    own, others = -log[1].item(), -(log.sum() - log[1]).item()
+    share = SMOOTHING / CLASSES
     variants = {
-        "smoothing-missing": -float(log[1]),
-        "smoothing-over-others": -float(log[1]) * (1 - smoothing)
-        + smoothing / (CLASSES - 1) * others,
-        "smoothing-adds": -float(log[1]) * (1 + wrong) + wrong * others,
-        "argument-ignored": float(F.cross_entropy(output, labels[:1], label_smoothing=0.1)),
+        "smoothing-missing": own,
+        "smoothing-over-others": own * (1 - SMOOTHING) + SMOOTHING / (CLASSES - 1) * others,
+        "smoothing-adds": own * (1 + share) + share * others,
+        "argument-ignored": F.cross_entropy(output, label, label_smoothing=0.1).item(),
     }
     named = [name for name, value in variants.items() if abs(losses[0] - value) < 2e-3]
     raise CheckFailure(
         "The first loss is not the label-smoothed cross-entropy of the model's logits.",
         f"{expected:.4f}",
-        f"{losses[0]:.4f} (without smoothing it would be {variants['smoothing-missing']:.4f})",
-        f"label_smoothing = {smoothing}, 16 copies of one sentence, lr_max = 1e-8",
+        f"{losses[0]:.4f} (without smoothing it would be {own:.4f})",
+        f"label_smoothing = {SMOOTHING}, 16 copies of one sentence, lr_max = 1e-8",
         named[0] if named else None,
     )
 
 
 def test_losses_stay_above_the_floor(student):
     """No loss goes below the entropy of the smoothed target: 0.868 for ε = 0.5 and 3 classes."""
-    _, losses = trained(student, lr_max=5e-3, label_smoothing=0.5)
+    model = classifier(student.TransformerEncoderClassifier, **SMALL)
+    losses = training_losses(student.train, model, *learnable(), lr_max=5e-3, label_smoothing=0.5)
     floor = smoothed_floor(0.5, CLASSES)
     below = [loss for loss in losses if loss < floor - 1e-3]
     divergence = losses[0] < floor  # starts low: a KL divergence, lower by the floor
@@ -346,13 +370,7 @@ def test_train_uses_adamw(student, draw):
 
 def test_train_clears_gradients(student, draw):
     """Gradients are cleared before each step."""
-    model, ids, labels = one_sentence(student, draw)
-    output = logits(model, ids[:1], CLASSES)
-    probe = output.clone().requires_grad_(True)
-    F.cross_entropy(probe, labels[:1], label_smoothing=0.1).backward()
-    once = model.call(ids[:1], probe=probe.grad).parameter_gradients or {}
-    training_losses(student.train, model, ids, labels, lr_max=1e-8, weight_decay=0.0)
-    left = model.gradients()
+    _, once, _, left = at_rest(student, draw)
     ratios = [
         float(left[name].norm() / gradient.norm())
         for name, gradient in once.items()

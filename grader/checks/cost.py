@@ -1,9 +1,14 @@
 """Checks of how a cost grows with the sequence length."""
 
+import time
 from collections.abc import Mapping
 from fractions import Fraction
 
+from grader.checks.draw import Draw
 from grader.errors import CheckFailure
+from grader.student import Definition
+
+SLOW_SECONDS = 0.7  # for 128 positions; four times that for 256, sixteen times for 512
 
 
 def polynomial(counts: Mapping[int, int]) -> list[Fraction]:
@@ -28,6 +33,41 @@ def table(counts: Mapping[int, int]) -> str:
     for n, count in counts.items():
         ratio = f", {count / before:.2f}×" if before else ""
         lines.append(f"n = {n}: {count:,} operations{ratio}")
+        before = count
+    return "\n".join(lines)
+
+
+def attention_costs(attend: Definition, draw: Draw) -> dict[int, int]:
+    """Operations of an attention function for n = 64, 128, 256 and 512, with d_k = 16.
+
+    Code that is slow at 128, such as loops over all pairs, is counted at 16 and 32 besides; the
+    polynomial through these counts gives the two longer lengths.
+    """
+
+    def count(n: int) -> int:
+        query, key, value = (draw.normal(1, 1, n, 16) for _ in range(3))
+        return attend.call(query, key, value, count=True).operations or 0
+
+    counts = {64: count(64)}
+    begun = time.monotonic()
+    counts[128] = count(128)
+    if time.monotonic() - begun < SLOW_SECONDS:
+        return {**counts, 256: count(256), 512: count(512)}
+    coefficients = polynomial({16: count(16), 32: count(32), **counts})
+    for n in (256, 512):
+        counts[n] = int(sum(c * n**power for power, c in enumerate(coefficients)))
+    return counts
+
+
+def quadratic_table(counts: Mapping[int, int]) -> str:
+    """Lengths, operations and ratios, with the part that grows with n² beside them."""
+    _, _, quadratic, _ = polynomial(counts)
+    lines = ["   n    operations   ratio   part in n²   ratio"]
+    before: int | None = None
+    for n, count in counts.items():
+        ratio = f"{count / before:.3f}" if before else ""
+        part, fourfold = int(quadratic * n * n), "4.000" if before and quadratic else ""
+        lines.append(f"{n:>4} {count:>13,} {ratio:>7} {part:>12,} {fourfold:>7}")
         before = count
     return "\n".join(lines)
 

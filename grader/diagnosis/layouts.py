@@ -37,7 +37,7 @@ class _Group:
     roles: int
 
     def stacked(self, values: Parameters) -> Tensor:
-        return torch.stack([values[name] for name in self.names])
+        return torch.stack([values[name].reshape(-1) for name in self.names])
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _assignments(slots: Sequence[tuple[_Group, int]]) -> Iterator[tuple[str, ...
         roles
         for roles in itertools.permutations("qkvo")
         if not any(
-            role == "o" and len(group.names) == 1 and group.roles > 1
+            role == "o" and len(group.names) == 1 and 1 < group.roles < 4
             for role, (group, _) in zip(roles, slots, strict=True)
         )
     ]

@@ -23,8 +23,10 @@ from grader.errors import (
     StudentRaised,
 )
 from grader.grading.titles import PREFIX
+from grader.intake import Note
 from grader.report import Status
 from grader.student import Session, Student
+from reference.misconceptions import SENTENCES
 
 
 @dataclass
@@ -102,6 +104,13 @@ class GradingPlugin:
     def draw(self, request: pytest.FixtureRequest) -> Draw:
         """Random inputs, the same for every submission; parametrised cases differ."""
         return Draw(self._assignment.id, request.node.name, self._secret)
+
+    @pytest.fixture
+    def note(self) -> Callable[[str], None]:
+        """Add something for the reader to the report, whatever the check comes to."""
+        assert self._run is not None
+        notes = self._run.session.notes
+        return lambda text: notes.append(Note("note", text))
 
     # hooks
 
@@ -183,7 +192,12 @@ def classify(error: BaseException) -> Outcome:
     """What an exception that came out of a check means."""
     match error:
         case CheckFailure():
-            message = f"{error.message}\nFor:\n{error.shown}" if error.shown else error.message
+            message = error.message
+            sentence = SENTENCES.get(error.misconception or "", "")
+            if sentence not in message:
+                message = f"{message} {sentence}"
+            if error.shown:
+                message = f"{message}\nFor:\n{error.shown}"
             return Outcome(
                 error.status,
                 message,

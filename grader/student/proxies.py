@@ -1,13 +1,16 @@
 """Proxies for a submission's functions, classes and modules; they are called like the real ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
 from grader.errors import CheckFailure, StudentCrashed, StudentRaised
 from grader.student.session import Session
 from grader.worker.answers import Foreign, Kept
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -252,6 +255,10 @@ class Student:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    def once(self, key: str, compute: Callable[[], T]) -> T:
+        """What `compute` gives, shared by every check that asks for this key."""
+        return self._session.once(key, compute)
 
     def __getattr__(self, name: str) -> Definition:
         """The definition of that name; raises MissingDefinition or RefusedDefinition."""

@@ -1,7 +1,9 @@
 """A submission in a worker: started when first asked, loaded once, started anew after a crash."""
 
 import time
-from typing import Any
+import zlib
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from grader.assignment import Assignment
 from grader.errors import (
@@ -27,6 +29,7 @@ from grader.sandbox import Limits
 from grader.worker.answers import FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
 
+T = TypeVar("T")
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
 
 
@@ -63,6 +66,7 @@ class Session:
         self._check_deadline = self._deadline
         self._call_seconds = assignment.limits.call_seconds
         self._seed = 0
+        self._once: dict[str, Any] = {}
 
     def _expect_work(self) -> None:
         """Raise InputError when all there is to grade is stubs, beside a file that is broken.
@@ -93,6 +97,21 @@ class Session:
         one call to the next.
         """
         self._seed = seed
+
+    def once(self, key: str, compute: Callable[[], T]) -> T:
+        """What `compute` gives, the same for every check that asks for this key.
+
+        Long runs, such as a training, are worth sharing. Seeds depend on the key and not on which
+        check comes first. What raises is not kept.
+        """
+        if key not in self._once:
+            seed, self._seed = self._seed, zlib.crc32(key.encode())
+            try:
+                self._once[key] = compute()
+            finally:
+                self._seed = seed
+        found: T = self._once[key]
+        return found
 
     def require(self, name: str) -> None:
         """See that a definition is there and allowed.
@@ -165,6 +184,7 @@ class Session:
         if self._worker is not None and self._worker.ended is None:
             return self._worker
         self.end()
+        self._once.clear()  # it may hold modules of the worker that is gone
         limits = self.assignment.limits
         self._worker = self._launcher.start(
             Limits(

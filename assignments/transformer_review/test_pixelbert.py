@@ -1,0 +1,197 @@
+"""Milestone 6: PixelBERT on the digits: patches, [CLS], learned positions, a block, a head."""
+
+import math
+
+import pytest
+import torch
+
+from grader.checks import assert_close, assert_trainable, built, same_inputs, show
+from grader.checks.layer import assert_gradients_everywhere
+from grader.checks.pixelbert import (
+    CLASSES,
+    WIDTH,
+    logits,
+    positions,
+    random_model,
+    runs_permuted,
+    squares_permuted,
+    steps,
+    with_equal_positions,
+    without_exchange,
+)
+from grader.errors import CheckFailure
+
+
+def images(draw, count):
+    """Images with pixels of 0 to 1."""
+    return draw.normal(count, 8, 8).abs().clamp(max=2) / 2
+
+
+@pytest.mark.parametrize(("patch_size", "batch"), [(2, 3), (4, 2), (1, 1), (8, 2)])
+def test_pixelbert_logits(student, draw, patch_size, batch):
+    """The logits are (B, C), for patches of any size that divides 8, and no probabilities."""
+    model = random_model(student.PixelBERT, draw, patch_size=patch_size)
+    output = logits(model, images(draw, batch))
+    if not bool(torch.isfinite(output).all()):
+        raise CheckFailure("The logits are not finite.", "finite values", show(output))
+    sums = {"softmax": output.exp().log().sum(1) - 1, "log-softmax": output.logsumexp(1)}
+    sums["softmax"] = output.sum(1) - 1
+    for kind, off in sums.items():
+        if float(off.abs().max()) < 1e-3:
+            raise CheckFailure(
+                f"The model returns probabilities ({kind}); cross-entropy takes logits.",
+                "logits, of any sum",
+                show(output[0]),
+                misconception="probabilities-returned",
+            )
+
+
+def test_pixelbert_defaults(student, draw):
+    """Without arguments it is made for 10 classes, 2 × 2 patches, d_model 32."""
+    model = student.PixelBERT()
+    given = built(student.PixelBERT, n_classes=10, patch_size=2, d_model=32, n_heads=4, d_ff=64)
+    logits(model, images(draw, 2), classes=10)
+    counts = [sum(p.value.numel() for p in m.parameters().values()) for m in (model, given)]
+    if counts[0] != counts[1]:
+        raise CheckFailure(
+            "The defaults are not those of the assignment.",
+            f"{counts[1]:,} parameters, as for PixelBERT(10, 2, 32, 4, 64)",
+            f"{counts[0]:,} parameters",
+            "PixelBERT()",
+        )
+
+
+@pytest.mark.parametrize("patch_size", [4, 1])
+def test_pixelbert_learns_positions(student, draw, patch_size):
+    """There is a learned position for each patch: 4 of 4 × 4 pixels, 64 of one pixel."""
+    model = random_model(student.PixelBERT, draw, patch_size=patch_size)
+    assert_trainable(model)
+    positions(model, patch_size)
+
+
+def test_pixelbert_order_matters(student, draw):
+    """The same patches in another order give other logits."""
+    model = random_model(student.PixelBERT, draw)
+    x = images(draw, 2)
+    moved = squares_permuted(x, draw.permutation(4))
+    if torch.allclose(logits(model, moved), logits(model, x), atol=1e-5):
+        raise CheckFailure(
+            "The patches in another order give the same logits: positions are not added.",
+            "other logits",
+            "the same logits",
+            misconception="pe-missing",
+        )
+
+
+def test_pixelbert_patches_are_squares(student, draw):
+    """Patches are squares of pixels: with equal positions their order does not matter."""
+    model = random_model(student.PixelBERT, draw)
+    with_equal_positions(model, draw)
+    x, order = images(draw, 2), torch.tensor([1, 2, 3, 0])
+    before = logits(model, x)
+    after = logits(model, squares_permuted(x, order))
+    if torch.allclose(after, before, rtol=1e-3, atol=1e-4):
+        return
+    runs = logits(model, runs_permuted(x, order))
+    by_rows = torch.allclose(runs, before, rtol=1e-3, atol=1e-4)
+    raise CheckFailure(
+        "With the same position for every patch, 4 × 4 squares in another order change the logits: "
+        + ("patches are sixteen pixels, row by row." if by_rows else "patches are no squares."),
+        show(before[0]),
+        show(after[0]),
+        "two images, patch_size = 4",
+        "patches-by-reshape" if by_rows else None,
+    )
+
+
+def test_pixelbert_reads_every_pixel(student, draw):
+    """Each of the 64 pixels changes the logits."""
+    model = random_model(student.PixelBERT, draw)
+    base = images(draw, 1)
+    changed = base.repeat(64, 1, 1)
+    for pixel in range(64):
+        changed[pixel, pixel // 8, pixel % 8] += 1.5
+    far = (logits(model, changed) - logits(model, base)).abs().amax(1)
+    blind = (far < 1e-6).nonzero().flatten().tolist()
+    if blind:
+        raise CheckFailure(
+            f"{len(blind)} of 64 pixels do not change the logits, the first in row "
+            f"{blind[0] // 8}, column {blind[0] % 8}.",
+            "logits that depend on every pixel",
+            "the same logits",
+        )
+
+
+def test_pixelbert_pools_cls(student, draw):
+    """The logits are read from [CLS] at position 0, not from the patches themselves."""
+    model = random_model(student.PixelBERT, draw)
+    without_exchange(model, draw)
+    x = images(draw, 3)
+    output = logits(model, x)
+    if not torch.allclose(output, output[:1].expand_as(output), atol=1e-4):
+        only = x[:1].repeat(2, 1, 1)
+        only[1, 4:, :] = 0.9  # the patches of the first row stay
+        first = logits(model, only)
+        patch = torch.allclose(first[0], first[1], atol=1e-4)
+        raise CheckFailure(
+            "The logits are not read from [CLS] alone: with the block's matrices at 0, the pixels "
+            "still change them.",
+            "the same logits for every image",
+            show(output),
+            misconception="cls-missing" if patch else "pool-mean",
+        )
+
+
+def test_pixelbert_samples_are_independent(student, draw):
+    """An image gives the same logits alone and in a batch, and stays as it was."""
+    model = random_model(student.PixelBERT, draw)
+    x = images(draw, 3)
+    together = logits(model, x)
+    for b in range(3):
+        what = f"The logits of image {b} in the batch, beside the same image alone,"
+        alone = logits(model, x[b : b + 1])[0]
+        assert_close(together[b], alone, what, atol=1e-4, misconception="batch-mixed")
+    result = model.call(x, echo=True)
+    same_inputs(result.inputs, [x], ["images"])
+
+
+def test_pixelbert_gradients(student, draw):
+    """The gradient of the logits reaches every parameter, [CLS] and positions included."""
+    model = random_model(student.PixelBERT, draw)
+    assert_gradients_everywhere(model, (images(draw, 3),), draw.normal(3, CLASSES), WIDTH)
+
+
+def test_pixelbert_first_loss(student, reference, note):
+    """On 80 digits the loss of a new model is near ln 10: chance."""
+    digits, labels = reference.load_digits()
+    chance, losses = math.log(10), []
+    for _ in range(4):
+        output = logits(student.PixelBERT(), digits, classes=10)
+        losses.append(torch.nn.functional.cross_entropy(output, labels).item())
+        if abs(losses[-1] - chance) < 0.3:
+            return
+    shown = ", ".join(f"{loss:.4f}" for loss in losses)
+    if chance < min(losses) < chance + 1:
+        note(
+            f"New PixelBERTs start with losses of {shown}; with smaller weights it is {chance:.4f}."
+        )
+        return
+    raise CheckFailure(
+        "The loss of a new model is far from chance.",
+        f"{chance:.4f} ± 0.3 = ln 10",
+        shown,
+        "80 digits, pixels from 0 to 1",
+    )
+
+
+def test_pixelbert_learns(student, reference):
+    """Five full-batch steps on 80 digits end with a lower loss than they began."""
+    digits, labels = reference.load_digits()
+    losses = steps(student.PixelBERT(), digits, labels, 5, 1e-3)
+    if not losses[-1] < losses[0]:
+        raise CheckFailure(
+            "Five steps do not lower the loss.",
+            f"less than {losses[0]:.4f}",
+            ", ".join(f"{loss:.4f}" for loss in losses),
+            "80 digits, AdamW, lr = 1e-3",
+        )
