@@ -177,6 +177,23 @@ def test_block_samples_are_independent(student, draw):
             )
 
 
+def test_block_of_equal_features(student, draw):
+    """A token whose features are all equal gives finite numbers: LayerNorm has an eps."""
+    block = built(student.EncoderBlock, **BLOCK)
+    fresh = block.parameters()
+    values = {
+        name: draw.apart(*p.value.shape) if bool((p.value == 1).all()) else 0 * p.value
+        for name, p in fresh.items()
+    }
+    block.set_parameters(values)
+    output = block_output(block, torch.tensor([[[0.0] * 8, [1.0] * 8, [-2.5] * 8]]))
+    if not bool(torch.isfinite(output).all()):
+        raise CheckFailure(
+            "Equal features give NaN or infinite numbers.", "finite values", show(output),
+            "x of zeros, ones and -2.5, all weights and biases 0", "norm-without-eps",
+        )  # fmt: skip
+
+
 def test_block_dropout(student, draw):
     """Dropout acts in train mode and not in eval mode."""
     block = random_block(student.EncoderBlock, draw, **BLOCK, dropout=0.5)

@@ -345,26 +345,56 @@ def test_losses_stay_above_the_floor(student):
         )  # fmt: skip
 
 
+LAMBDA, RATE = 200.0, 2e-4  # strong decay at a small rate: what remains tells the rates' sum
+
+
+def remaining(student, draw):
+    """How much of the weight matrices is left after 50 epochs of strong decay on one sentence.
+
+    One sentence is one step an epoch, whatever the batch size. AdamW multiplies a matrix by 1 - ηλ
+    in each step; the schedule's rates add up to half of 50 · lr_max, however long the warmup is.
+    """
+
+    def run():
+        define = student.TransformerEncoderClassifier
+        _, matrices, _ = decay_roles(define)
+        model = random_classifier(define, draw, n_layers=2)
+        values = {name: p.value for name, p in model.parameters().items()}
+        before = {name: 5 * values[name] for name in matrices}
+        model.set_parameters(before)
+        ids, labels = sentences([3, 7, 4, 9]), torch.tensor([1])
+        training_losses(student.train, model, ids, labels, lr_max=RATE, weight_decay=LAMBDA)
+        after = {name: p.value for name, p in model.parameters().items()}
+        kept = [(after[name].norm() / before[name].norm()).item() for name in matrices]
+        return sum(kept) / len(kept)
+
+    return student.once("strong decay", run)
+
+
 def test_train_uses_adamw(student, draw):
     """A large weight_decay shrinks the matrices: AdamW does that, Adam with L2 does not."""
-    _, matrices, _ = decay_roles(student.TransformerEncoderClassifier)
-    model = random_classifier(student.TransformerEncoderClassifier, draw, n_layers=2)
-    before = {name: p.value for name, p in model.parameters().items()}
-    ids = sentences([3, 7, 4, 9], [5, 7, 4, 9], [6, 1, 2, 3], [8, 1, 2, 3])
-    training_losses(
-        student.train, model, ids, torch.tensor([0, 1, 2, 3]), lr_max=2e-4, weight_decay=400.0
-    )
-    after = {name: p.value for name, p in model.parameters().items()}
-    kept = {name: float(after[name].norm() / before[name].norm()) for name in matrices}
-    mean = sum(kept.values()) / len(kept)
-    if mean > 0.6:
+    kept = remaining(student, draw)
+    if kept > 0.8:
         raise CheckFailure(
             "The weight matrices hardly shrink under a large weight decay: it is not AdamW's, or "
             "weight_decay is not handed through.",
-            "less than 0.4 of their size",
-            f"{mean:.2f} of their size on average",
-            "weight_decay = 400, lr_max = 2e-4, 4 sentences",
+            "0.37 of their size",
+            f"{kept:.2f} of their size on average",
+            f"weight_decay = {LAMBDA:g}, lr_max = {RATE:g}, one sentence, 50 epochs",
             "adam-l2",
+        )
+
+
+def test_train_follows_the_schedule(student, draw):
+    """The learning rate rises and falls over the steps: on average it is half of lr_max."""
+    kept = remaining(student, draw)
+    share = -math.log(max(kept, 1e-9)) / (LAMBDA * RATE * 50)
+    if not 0.35 < share < 0.7:
+        raise CheckFailure(
+            "The learning rates of the training are not those of warmup_cosine over all its steps.",
+            "half of lr_max on average",
+            f"{share:.2f} of lr_max on average, as the decay of the weights shows",
+            f"weight_decay = {LAMBDA:g}, lr_max = {RATE:g}, one sentence, 50 epochs",
         )
 
 

@@ -282,17 +282,22 @@ def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) 
         problem = error
         readings = list(search.likely())
     values = random_values(layer, draw)
+    if problem is not None and readings:
+        values.update({n: torch.zeros_like(fresh[n]) for n in search.unplaced(readings[0])})
     layer.set_parameters(values)
     length = 4
     memory_length = 5
     for padded in (False, True):
         x, memory = draw.normal(2, length, D_MODEL), draw.normal(2, memory_length, D_MODEL)
+        (memory if decoder else x)[:, 2] = 0.0  # a key that scores 0 where there are no biases
         mask = torch.zeros(2, memory_length if decoder else length, dtype=torch.bool)
         mask[0, 1], mask[1, -2:] = True, True
         given = mask if padded else None
         allowed = ~mask[:, None, None, :] if padded else None
         got = block_output(layer, x, *([memory] if decoder else []), given)
-        hidden = None if decoder else given
+        hidden = None if decoder else mask.clone() if padded else torch.zeros_like(mask)
+        if hidden is not None:
+            hidden[:, 2] = True  # a token of zeros may have so little variance that eps shows
         weights = [reading.weights(values) for reading in readings]
         if problem is None:
             expected = right_block(weights[0], x, memory, allowed, decoder)

@@ -156,7 +156,9 @@ def assert_pools_cls(definition: Definition, draw: Draw) -> None:
     if not any(moved.values()):
         return
     misconception = None
-    if moved["last"] and not moved["first"] and not moved["middle"]:
+    if not (moved["first"] or moved["middle"] or moved["last"]):
+        misconception = "cls-appended"
+    elif moved["last"] and not moved["first"] and not moved["middle"]:
         misconception = "pool-last"
     elif moved["first"] and moved["middle"] and moved["last"]:
         both = change(5, 11, 4, 9)
@@ -165,9 +167,10 @@ def assert_pools_cls(definition: Definition, draw: Draw) -> None:
     elif moved["first"] and not moved["middle"]:
         misconception = "cls-missing"
     where = " and ".join(name for name in ("first", "middle", "last") if moved[name])
+    what = f"the {where} token" if where else "the number of tokens"
     raise CheckFailure(
-        f"The logits are not read from [CLS] at position 0 alone: with attention and feed-forward "
-        f"weights at 0, the {where or 'last'} token still changes them.",
+        "The logits are not read from [CLS] at position 0 alone: with attention and feed-forward "
+        f"weights at 0, {what} still changes them.",
         "logits that depend on position 0 alone",
         "logits that depend on other positions",
         f"input_ids = torch.tensor([{base}])",
@@ -198,7 +201,8 @@ def assert_cls_is_learned(definition: Definition, draw: Draw) -> None:
 def may_be_cls(name: str, values: Mapping[str, Tensor]) -> bool:
     """Whether a parameter outside the blocks can be the [CLS] vector or hold it as an embedding."""
     shape = values[name].shape
-    if any(size >= VOCAB for size in shape[:-1]) or (len(shape) > 1 and shape[0] <= 4):
+    rows = shape[0] if len(shape) == 2 else 0
+    if rows in (VOCAB, VOCAB + 1, VOCAB + 2) or 0 < rows <= 4:
         return shape[-1] == WIDTH
     if tuple(size for size in shape if size != 1) != (WIDTH,):
         return False

@@ -6,6 +6,7 @@ and looking at what comes out, whatever its name. The attention's matrices are t
 the layouts of their shapes. A reading that agrees on random values is proof.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from torch import Tensor
 from grader.diagnosis.layouts import Parameters, Selector, attention_layouts, bias_layouts
 from reference.misconceptions.blocks import BlockWeights, decoder_block, encoder_block
 
+LIKELY = 8  # layouts of an attention under which mistakes are looked for
 D_MODEL, N_HEADS, D_FF = 20, 4, 11  # 2, 3, 4, 5, 11 and 20 tell roles, heads and features apart
 
 # values, x (B, T, D), memory (B, S, D) -> output (B, T, D) of the submission's block
@@ -164,16 +166,26 @@ class BlockSearch:
         return reading
 
     def likely(self) -> Iterator[BlockReading]:
-        """What names and order of registration suggest, for telling which mistake was made."""
+        """What names and order of registration suggest, for telling which mistake was made.
+
+        The attentions' biases have no place in these readings: set them to 0 (`unplaced`).
+        """
         have = self._have
         order = list(self._fresh)
         shifts = []
         left = list(have.vectors)
         for gain in have.gains:
-            after = [name for name in left if order.index(name) > order.index(gain)]
-            same = [name for name in left if _prefix(name) == _prefix(gain)]
-            chosen = (same or after or left or [""])[0]
-            if chosen in left:
+            place = order.index(gain)
+            ranked = sorted(
+                left,
+                key=lambda name: (
+                    _prefix(name) != _prefix(gain),
+                    order.index(name) < place,
+                    abs(order.index(name) - place),
+                ),
+            )
+            chosen = ranked[0] if ranked else ""
+            if chosen:
                 left.remove(chosen)
             shifts.append(chosen)
         parts = self._parts_by_order()
@@ -188,28 +200,29 @@ class BlockSearch:
                 _named(c2[0]),
                 (),
             )
-            rest = [name for name in left if name not in c2]
-            for attentions in self._likely_attentions(parts, rest):
+            for attentions in self._likely_attentions(parts):
                 yield replace(base, attentions=attentions)
 
+    def unplaced(self, reading: BlockReading) -> list[str]:
+        """The biases that a likely reading has no place for."""
+        marks = {
+            name: torch.full_like(value, float(number))
+            for number, (name, value) in enumerate(self._fresh.items())
+        }
+        placed = [selector(marks) for selector in (*reading.shifts, reading.c2)]
+        numbers = {int(vector[0]) for vector in placed}
+        names = [n for n in self._have.vectors if int(marks[n].flatten()[0]) not in numbers]
+        return [*names, *self._have.biases]
+
     def _likely_attentions(
-        self, parts: list[list[str]], vectors: list[str]
+        self, parts: list[list[str]]
     ) -> Iterator[tuple[Mapping[str, Selector], ...]]:
-        """The first few layouts of the attentions with their biases by name."""
+        """The first few layouts of the attentions, without biases."""
         options = []
         for part in parts:
             shapes = {name: self._have.shapes[name] for name in part}
-            found = []
-            for layout in attention_layouts(shapes, D_MODEL, N_HEADS):
-                biases: dict[str, Selector] = {}
-                mine = [n for n in vectors if any(_prefix(n) == _prefix(name) for name in part)]
-                if len(mine) == 4:
-                    biases = {f"b{r}": _named(n) for r, n in zip("qkvo", mine, strict=True)}
-                elif len(mine) == 1:
-                    biases = {"bo": _named(mine[0])}
-                found.append({**layout, **biases})
-                if len(found) == 8:
-                    break
+            layouts = attention_layouts(shapes, D_MODEL, N_HEADS)
+            found = list(itertools.islice(layouts, LIKELY))
             options.append(found)
         yield from zip(*options, strict=False)
 

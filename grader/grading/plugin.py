@@ -112,6 +112,13 @@ class GradingPlugin:
         notes = self._run.session.notes
         return lambda text: notes.append(Note("note", text))
 
+    @pytest.fixture
+    def passed(self) -> Callable[[str], bool]:
+        """Whether an earlier check passed, so that one mistake is not named as another."""
+        assert self._run is not None
+        outcomes = self._run.outcomes
+        return lambda check: check not in outcomes or outcomes[check].status == "passed"
+
     # hooks
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

@@ -126,6 +126,8 @@ def encoder_block(
     x: Tensor,
     allowed: Tensor | None = None,
     recipe: Recipe = RIGHT,
+    *,
+    stale_residual: bool = False,
 ) -> Tensor:
     """An encoder block over given weights; by default it is the reference's.
 
@@ -135,6 +137,7 @@ def encoder_block(
         x: (B, T, D)
         allowed: True = may attend, broadcastable to (B, 1, T, T).
         recipe: its steps.
+        stale_residual: whether the second residual is the block's input.
     """
 
     def norm(index: int) -> Sublayer:
@@ -145,6 +148,8 @@ def encoder_block(
         return recipe.self_attention(weights.attentions[0], n_heads, h, h, h, allowed)[0]
 
     h = recipe.add_norms[0](x, attend, norm(0))
+    if stale_residual:
+        return norm(1)(x + _feed_forward(weights, recipe)(h))
     return recipe.add_norms[1](h, _feed_forward(weights, recipe), norm(1))
 
 
@@ -159,6 +164,7 @@ def decoder_block(
     cross_first: bool = False,
     stale_query: bool = False,
     own_memory: bool = False,
+    stale_residual: bool = False,
 ) -> Tensor:
     """A decoder block over given weights; by default it is the reference's.
 
@@ -172,6 +178,7 @@ def decoder_block(
         cross_first: whether cross-attention comes before self-attention.
         stale_query: whether cross-attention asks with x itself.
         own_memory: whether keys and values of the cross-attention are its queries.
+        stale_residual: whether the residual of the cross-attention is the block's input.
     """
     length = x.shape[1]
     causal = torch.ones(length, length, dtype=torch.bool).tril()
@@ -191,7 +198,7 @@ def decoder_block(
 
     first, second = (cross, attend) if cross_first else (attend, cross)
     h = recipe.add_norms[0](x, first, norm(0))
-    h = recipe.add_norms[1](h, second, norm(1))
+    h = norm(1)(x + second(h)) if stale_residual else recipe.add_norms[1](h, second, norm(1))
     return recipe.add_norms[2](h, _feed_forward(weights, recipe), norm(2))
 
 
@@ -351,6 +358,7 @@ def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
         for name, found in recipes.items()
     }
     mutants["mask-inverted"] = [_inverted(encoder_block), *mutants["mask-inverted"]]
+    mutants["residual-wrong-source"] = [partial(encoder_block, stale_residual=True)]
     return mutants
 
 
@@ -381,6 +389,7 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
         name: [partial(decoder_block, recipe=recipe) for recipe in found]
         for name, found in recipes.items()
     }
+    mutants["residual-wrong-source"] = [partial(decoder_block, stale_residual=True)]
     mutants["decoder-order"] = [partial(decoder_block, cross_first=True)]
     mutants["cross-stale-query"] = [partial(decoder_block, stale_query=True)]
     mutants["cross-ignores-memory"] = [partial(decoder_block, own_memory=True)]
