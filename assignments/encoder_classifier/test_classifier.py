@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from grader.checks import assert_close, built, means, same_inputs, show
+from grader.checks.blocks import assert_heads_matter
 from grader.checks.classifier import (
     CLASSES,
     WIDTH,
@@ -317,10 +318,23 @@ def test_model_gradients(student, draw):
     assert_gradients_everywhere(model, (ids,), probe, WIDTH, layers=2)
 
 
-def test_sizes_are_arguments(student):
+def test_sizes_are_arguments(student, draw):
     """vocab_size, n_classes, d_model, n_heads and d_ff are what the constructor is given."""
+    define = student.TransformerEncoderClassifier
     sizes = {"vocab_size": 30, "n_classes": 3, "d_model": 12, "n_heads": 3, "d_ff": 20}
-    model = built(student.TransformerEncoderClassifier, **sizes, n_layers=1, max_len=20)
+    model = built(define, **sizes, n_layers=1, max_len=20)
     output = logits(model, sentences([29, 3, 14]), classes=3)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The logits are not finite.", "finite values", show(output))
+    wider = built(define, **{**sizes, "d_ff": 21}, n_layers=1, max_len=20)
+    counts = [sum(p.value.numel() for p in m.parameters().values()) for m in (model, wider)]
+    if counts[0] == counts[1]:
+        raise CheckFailure(
+            "Another d_ff gives as many parameters.",
+            "more parameters for d_ff = 21 than for 20",
+            f"{counts[0]:,} for both",
+            misconception="argument-ignored",
+        )
+    del sizes["n_heads"]
+    ids = sentences([29, 3, 14, 7, 8])
+    assert_heads_matter(define, draw, sizes, (3, 1), lambda model: logits(model, ids, 3))

@@ -6,9 +6,12 @@ import torch
 from grader.checks import assert_close, assert_trainable, built, means, same_inputs, show
 from grader.checks.blocks import (
     assert_block_count,
+    assert_finite,
+    assert_heads_matter,
     assert_known_block,
     assert_known_stack,
     block_output,
+    equal_features,
     random_block,
 )
 from grader.checks.layer import assert_gradients_everywhere
@@ -179,19 +182,16 @@ def test_block_samples_are_independent(student, draw):
 
 def test_block_of_equal_features(student, draw):
     """A token whose features are all equal gives finite numbers: LayerNorm has an eps."""
-    block = built(student.EncoderBlock, **BLOCK)
-    fresh = block.parameters()
-    values = {
-        name: draw.apart(*p.value.shape) if bool((p.value == 1).all()) else 0 * p.value
-        for name, p in fresh.items()
-    }
-    block.set_parameters(values)
-    output = block_output(block, torch.tensor([[[0.0] * 8, [1.0] * 8, [-2.5] * 8]]))
-    if not bool(torch.isfinite(output).all()):
-        raise CheckFailure(
-            "Equal features give NaN or infinite numbers.", "finite values", show(output),
-            "x of zeros, ones and -2.5, all weights and biases 0", "norm-without-eps",
-        )  # fmt: skip
+    block = equal_features(student.EncoderBlock, draw)
+    assert_finite(block_output(block, torch.tensor([[[0.0] * 8, [1.0] * 8, [-2.5] * 8]])))
+
+
+def test_block_heads_matter(student, draw):
+    """With the same weights, 1 head and 4 heads give different outputs."""
+    x = draw.normal(2, 5, 16)
+    sizes = {"d_model": 16, "d_ff": 12}
+    define = student.EncoderBlock
+    assert_heads_matter(define, draw, sizes, (4, 1), lambda block: block_output(block, x))
 
 
 def test_block_dropout(student, draw):
@@ -249,6 +249,14 @@ def test_stack_parameter_count(student, n_layers):
 def test_stack_known_weights(student, draw):
     """With the same weights, two layers give what one block after the other gives."""
     assert_known_stack(student.TransformerEncoder, draw)
+
+
+def test_stack_heads_matter(student, draw):
+    """The stack hands n_heads on: 1 head and 4 heads give different outputs."""
+    x = draw.normal(2, 5, 16)
+    sizes = {"n_layers": 2, "d_model": 16, "d_ff": 12}
+    define = student.TransformerEncoder
+    assert_heads_matter(define, draw, sizes, (4, 1), lambda stack: block_output(stack, x))
 
 
 def test_stack_ignores_padded_keys(student, draw):

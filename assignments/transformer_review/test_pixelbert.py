@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from grader.checks import assert_close, assert_trainable, built, same_inputs, show
+from grader.checks.blocks import assert_heads_matter
+from grader.checks.classifier import may_be_cls
 from grader.checks.layer import assert_gradients_everywhere
 from grader.checks.pixelbert import (
     CLASSES,
@@ -126,20 +128,55 @@ def test_pixelbert_pools_cls(student, draw):
     """The logits are read from [CLS] at position 0, not from the patches themselves."""
     model = random_model(student.PixelBERT, draw)
     without_exchange(model, draw)
-    x = images(draw, 3)
-    output = logits(model, x)
-    if not torch.allclose(output, output[:1].expand_as(output), atol=1e-4):
-        only = x[:1].repeat(2, 1, 1)
-        only[1, 4:, :] = 0.9  # the patches of the first row stay
-        first = logits(model, only)
-        patch = torch.allclose(first[0], first[1], atol=1e-4)
+    x = images(draw, 1)
+    before = logits(model, x)[0]
+
+    def change(*corners):
+        """What changes when the patches at these corners are other ones."""
+        other = x.clone()
+        for row, column in corners:
+            other[0, row : row + 4, column : column + 4] = (
+                1 - other[0, row : row + 4, column : column + 4]
+            )
+        return logits(model, other)[0] - before
+
+    first, inner, last = change((0, 0)), change((0, 4)), change((4, 4))
+    moved = [bool(by.abs().max() > 1e-4) for by in (first, inner, last)]
+    if any(moved):
+        both = torch.allclose(change((0, 0), (0, 4)), first + inner, atol=1e-4)
+        kinds = {
+            (True, False, False): "cls-missing",
+            (False, False, True): "pool-last",
+            (True, True, True): "pool-mean" if both else "pool-max",
+        }
         raise CheckFailure(
             "The logits are not read from [CLS] alone: with the block's matrices at 0, the pixels "
             "still change them.",
             "the same logits for every image",
-            show(output),
-            misconception="cls-missing" if patch else "pool-mean",
+            show(before),
+            misconception=kinds.get(tuple(moved)),
         )
+
+
+def test_pixelbert_cls_is_learned(student, draw):
+    """[CLS] is a parameter, has an embedding, or at least a learned position."""
+    model = random_model(student.PixelBERT, draw)
+    values = {name: p.value for name, p in model.parameters().items() if p.requires_grad}
+    rows = [max(size for size in values[n].shape if size != WIDTH) for n in positions(model, 4)]
+    if 5 not in rows and not any(may_be_cls(n, values, WIDTH, ()) for n in values):
+        raise CheckFailure(
+            "[CLS] is no parameter, and it has no learned position.",
+            f"a parameter of {WIDTH} elements, such as (1, 1, {WIDTH})",
+            ", ".join(f"{n} {tuple(v.shape)}" for n, v in list(values.items())[:8]),
+            misconception="cls-not-learned",
+        )
+
+
+def test_pixelbert_heads_matter(student, draw):
+    """n_heads has an effect."""
+    sizes = {"n_classes": CLASSES, "patch_size": 4, "d_model": WIDTH, "d_ff": 10}
+    x, define = images(draw, 2), student.PixelBERT
+    assert_heads_matter(define, draw, sizes, (3, 1), lambda model: logits(model, x))
 
 
 def test_pixelbert_samples_are_independent(student, draw):

@@ -176,6 +176,71 @@ def assert_known_block(definition: Definition, draw: Draw, decoder: bool = False
     return _known(layer, partial(_ask, layer, decoder=decoder), draw, decoder)
 
 
+def assert_heads_matter(
+    definition: Definition,
+    draw: Draw,
+    sizes: Mapping[str, int],
+    heads: tuple[int, int],
+    output: Callable[[Layer], Tensor],
+) -> None:
+    """See that n_heads has an effect: the same parameters give other outputs.
+
+    Where the shapes of the parameters depend on the heads, they have one in any case.
+
+    Args:
+        definition: the submission's class.
+        draw: where random values come from.
+        sizes: the other arguments.
+        heads: two numbers of heads.
+        output: calls the module on an input.
+    """
+    first, second = (built(definition, **sizes, n_heads=n) for n in heads)
+    shapes = [
+        {name: p.value.shape for name, p in module.parameters().items()}
+        for module in (first, second)
+    ]
+    if shapes[0] != shapes[1]:
+        return
+    for _ in range(3):  # attention may hardly count with one set of values
+        values = random_values(first, draw)
+        first.set_parameters(values)
+        second.set_parameters(values)
+        one, other = output(first), output(second)
+        if float((one - other).abs().max()) > 1e-5:
+            return
+    raise CheckFailure(
+        f"{heads[0]} and {heads[1]} heads give the same output with the same weights.",
+        "different outputs",
+        show(one),
+        f"{definition.name}({', '.join(f'{k}={v}' for k, v in sizes.items())}, n_heads=…)",
+        "argument-ignored",
+    )
+
+
+def equal_features(definition: Definition, draw: Draw) -> Layer:
+    """A block whose parameters are 0 but for the gains of its norms."""
+    block = built(definition, d_model=8, n_heads=2, d_ff=12)
+    block.set_parameters(
+        {
+            name: draw.apart(*p.value.shape) if bool((p.value == 1).all()) else 0 * p.value
+            for name, p in block.parameters().items()
+        }
+    )
+    return block
+
+
+def assert_finite(output: Tensor) -> None:
+    """See that tokens whose features are all equal gave finite numbers."""
+    if not bool(torch.isfinite(output).all()):
+        raise CheckFailure(
+            "Equal features give NaN or infinite numbers.",
+            "finite values",
+            show(output),
+            "x of zeros, ones and -2.5, all weights and biases 0",
+            "norm-without-eps",
+        )
+
+
 def assert_known_stack(definition: Definition, draw: Draw) -> None:
     """See that a stack computes what the reference's does, with one layer and with two.
 

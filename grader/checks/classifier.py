@@ -198,13 +198,25 @@ def assert_cls_is_learned(definition: Definition, draw: Draw) -> None:
     )
 
 
-def may_be_cls(name: str, values: Mapping[str, Tensor]) -> bool:
-    """Whether a parameter outside the blocks can be the [CLS] vector or hold it as an embedding."""
+def may_be_cls(
+    name: str,
+    values: Mapping[str, Tensor],
+    width: int = WIDTH,
+    tables: Sequence[int] = (VOCAB, VOCAB + 1, VOCAB + 2),
+) -> bool:
+    """Whether a parameter outside the blocks can be the [CLS] vector or hold it as an embedding.
+
+    Args:
+        name: of the parameter.
+        values: all parameters.
+        width: D.
+        tables: numbers of rows of a table that may hold it.
+    """
     shape = values[name].shape
     rows = shape[0] if len(shape) == 2 else 0
-    if rows in (VOCAB, VOCAB + 1, VOCAB + 2) or 0 < rows <= 4:
-        return shape[-1] == WIDTH
-    if tuple(size for size in shape if size != 1) != (WIDTH,):
+    if rows in tables or 0 < rows <= 3:
+        return shape[-1] == width
+    if tuple(size for size in shape if size != 1) != (width,):
         return False
     prefix = name.rpartition(".")[0]
     siblings = [n for n in values if n != name and n.rpartition(".")[0] == prefix]

@@ -246,7 +246,7 @@ def classify(error: BaseException) -> Outcome:
                 "raised",
                 f"It raised {error}{call}",
                 cause=error.cause,
-                misconception=error.misconception or _misconception_of(error),
+                misconception=_misconception_of(error) or error.misconception,
                 frames=error.frames[-1:],
             )
         case StudentError():

@@ -250,6 +250,14 @@ def _shifted(
     return torch.nan_to_num(hidden[0]), hidden[1]
 
 
+def _one_ahead(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    del mask
+    ahead = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril(1)
+    return layer(weights, n_heads, query, key, value, ahead)
+
+
 def _unprojected(
     weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor]:
@@ -367,7 +375,10 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
     recipes: dict[str, list[Recipe]] = {
         **_parts(3),
         "decoder-not-causal": [Recipe(self_attention=_unmasked)],
-        "decoder-causal-shifted": [Recipe(self_attention=_shifted)],
+        "decoder-causal-shifted": [
+            Recipe(self_attention=_shifted),
+            Recipe(self_attention=_one_ahead),
+        ],
         "decoder-cross-causal": [Recipe(cross_attention=_causal)],
         "padding-mask-not-passed": [Recipe(cross_attention=_unmasked)],
         "cross-unprojected": [Recipe(cross_attention=_unprojected)],

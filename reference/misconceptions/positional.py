@@ -1,5 +1,6 @@
 """Wrong sinusoidal positional encodings: the formula of the reference with one part replaced."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -58,7 +59,17 @@ POSITIONAL_MUTANTS: dict[str, list[Callable[[int, int], Tensor]]] = {
     ],
     "pe-base": [
         partial(encoding, base=base)
-        for base in (10.0, 100.0, 1000.0, 5000.0, 20_000.0, 100_000.0, 500_000.0, 1_000_000.0)
+        for base in (
+            math.e**4,
+            10.0,
+            100.0,
+            1000.0,
+            5000.0,
+            20_000.0,
+            100_000.0,
+            500_000.0,
+            1_000_000.0,
+        )
     ],
     "pe-position-from-one": [partial(encoding, first=1)],
 }

@@ -7,11 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader.diagnosis.blocks import D_MODEL, LIKELY, N_HEADS
 from grader.diagnosis.layouts import MAX_LAYOUTS, attention_layouts, bias_layouts
 from tests.diagnosis.spelled import role_of, shape_of
 
-D, H = 20, 4
-LIKELY = 8  # layouts that are tried where only the likeliest are
+D, H, K = D_MODEL, N_HEADS, D_MODEL // N_HEADS
 LINEAR = {"q": ("q", "HK I"), "k": ("k", "HK I"), "v": ("v", "HK I"), "o": ("o", "I HK")}
 OUT = {"o": ("o", "I HK")}
 LAYOUTS = {
@@ -125,38 +125,46 @@ def test_no_more_layouts_are_tried_than_allowed(spelled):
     assert 0 < len(list(layouts_of(values))) <= MAX_LAYOUTS
 
 
-def test_heads_of_a_list_are_read_role_by_role_or_head_by_head():
-    heads = {f"{role}.{h}.weight": (5, 20) for role in "qkv" for h in range(4)}
-    values = {name: torch.randn(shape) for name, shape in {**heads, "o": (20, 20)}.items()}
-    by_role = {
-        role: torch.cat([values[f"{role}.{h}.weight"] for h in range(4)]) for role in "qkv"
-    } | {"o": values["o"]}
-    assert any(agrees(layout, values, by_role) for layout in layouts_of(values))
-    by_head = {f"heads.{h}.{role}.weight": (5, 20) for h in range(4) for role in "kqv"}
-    values = {name: torch.randn(shape) for name, shape in {**by_head, "o": (20, 20)}.items()}
-    wanted = {
-        role: torch.cat([values[f"heads.{h}.{role}.weight"] for h in range(4)]) for role in "qkv"
-    } | {"o": values["o"]}
+def assert_read(values, wanted):
     assert any(agrees(layout, values, wanted) for layout in layouts_of(values))
 
 
+@pytest.mark.parametrize("pattern", ["{role}.{head}.weight", "heads.{head}.{role}.weight"])
+@pytest.mark.parametrize("order", ["qkv", "kqv", "vkq"])
+def test_heads_of_a_list_are_read_role_by_role_or_head_by_head(pattern, order):
+    places = itertools.product(order, range(H))
+    if pattern.startswith("heads"):
+        places = [(role, head) for head in range(H) for role in order]
+    values = {pattern.format(role=r, head=h): torch.randn(K, D) for r, h in places}
+    wanted = {
+        role: torch.cat([values[pattern.format(role=role, head=h)] for h in range(H)])
+        for role in "qkv"
+    }
+    values["o"] = torch.randn(D, D)
+    assert_read(values, {**wanted, "o": values["o"]})
+
+
 def test_axes_of_size_one_do_not_count():
-    shapes = {name: (20, 20, 1) for name in "abcd"}
-    values = {name: torch.randn(shape) for name, shape in shapes.items()}
-    layouts = attention_layouts(shapes, D, H)
+    values = {name: torch.randn(D, D, 1) for name in "abcd"}
     wanted = {role: values[name].squeeze() for role, name in zip("qkvo", "abcd", strict=True)}
-    assert any(agrees(layout, values, wanted) for layout in layouts)
+    assert_read(values, wanted)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("qkvo")), ids="".join)
+def test_four_alike_are_read_in_any_order_though_no_name_says_it(order):
+    spelled = {name: LINEAR[role] for name, role in zip("abcd", order, strict=True)}
+    assert is_found(spelled)
 
 
 @pytest.mark.parametrize(
     "shapes",
     [
         {},
-        {"q": (20, 20), "k": (20, 20), "v": (20, 20)},
-        {"q": (20, 20), "k": (20, 20), "v": (20, 20), "o": (20, 20), "more": (20, 20)},
-        {"qkv": (60, 20), "o": (20, 21)},
-        {"qkv": (60, 20), "o": (10, 20)},
-        {"qkv": (59, 20), "o": (20, 20)},
+        {"q": (D, D), "k": (D, D), "v": (D, D)},
+        {"q": (D, D), "k": (D, D), "v": (D, D), "o": (D, D), "more": (D, D)},
+        {"qkv": (3 * D, D), "o": (D, D + 1)},
+        {"qkv": (3 * D, D), "o": (D // 2, D)},
+        {"qkv": (3 * D - 1, D), "o": (D, D)},
     ],
 )
 def test_matrices_that_are_not_four_have_no_layout(shapes):
@@ -190,6 +198,6 @@ def test_biases_are_read_for_those_roles_that_have_one(spelled):
     assert len(layouts) <= MAX_LAYOUTS
 
 
-@pytest.mark.parametrize("shapes", [{}, {"b": (21,)}, {"b": (4, 20)}, {"b": (10,)}])
+@pytest.mark.parametrize("shapes", [{}, {"b": (D + 1,)}, {"b": (4, D)}, {"b": (D // 2,)}])
 def test_what_is_no_whole_number_of_biases_has_no_layout(shapes):
     assert list(bias_layouts(shapes, D, H)) == []
