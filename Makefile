@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := demo-out
+ASSIGNMENTS := multi_head_attention encoder_classifier transformer_review
 
 .PHONY: demo test check bench clean
 
@@ -12,20 +13,22 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
-# Grades the bundled submissions, shows the class and one full report.
+# Grades the bundled submissions of every assignment, shows the classes and one full report.
 demo: $(READY)
-	$(BIN)/grader grade examples/multi_head_attention --assignment multi_head_attention --out $(DEMO)
+	for id in $(ASSIGNMENTS); do \
+	  $(BIN)/grader grade examples/$$id --assignment $$id --out $(DEMO)/$$id || exit 1; \
+	done
 	$(BIN)/grader check examples/multi_head_attention/wrong_mask_inverted.py || test $$? -eq 1
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadscope
 
 # What a change must pass besides the tests.
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/grader lint multi_head_attention
+	for id in $(ASSIGNMENTS); do $(BIN)/grader lint $$id || exit 1; done
 
 # Measures speed, as ratios in one run; takes minutes.
 bench: $(READY)

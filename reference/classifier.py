@@ -20,7 +20,7 @@ class TransformerEncoderClassifier(nn.Module):
         n_heads: heads; must divide d_model.
         d_ff: hidden features of the feed-forward networks.
         n_layers: encoder blocks, N.
-        max_len: tokens of the longest sentence, [CLS] not counted.
+        max_len: tokens of the longest sentence, [CLS] not counted; graded below that.
         pad_id: the id that marks padding.
         dropout: share that is dropped in training of the embeddings and of each sublayer's output.
 

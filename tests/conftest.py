@@ -44,5 +44,5 @@ def right() -> str:
 
 
 def failing(report: Report) -> dict[str, str]:
-    """The checks that did not pass, with their status."""
-    return {check.id: check.status for check in report.checks() if check.status != "passed"}
+    """The checks of the code that did not pass, with their status."""
+    return {check.id: check.status for check in report.code() if check.status != "passed"}

@@ -103,7 +103,7 @@ def assert_block_count(
     count = sum(parameter.value.numel() for parameter in parameters.values())
     norms = (attentions + 1) * 2 * d_model
     feed_forward = 2 * d_model * d_ff + d_ff + d_model
-    bare = blocks * (attentions * 4 * d_model**2 + feed_forward + norms)
+    bare = blocks * block_count(attentions, d_model, d_ff)
     allowed = [bare + blocks * biases * d_model for biases in range(4 * attentions + 1)]
     if count in allowed:
         return count
@@ -123,6 +123,12 @@ def assert_block_count(
         f"d_model = {d_model}, d_ff = {d_ff}" + (f", {blocks} layers" if blocks > 1 else ""),
         misconception,
     )
+
+
+def block_count(attentions: int, d_model: int, d_ff: int) -> int:
+    """Parameters of a block without biases in its attentions: 8,416 for (1, 32, 64)."""
+    feed_forward = 2 * d_model * d_ff + d_ff + d_model
+    return attentions * 4 * d_model**2 + feed_forward + (attentions + 1) * 2 * d_model
 
 
 def _count_misconception(
@@ -339,7 +345,7 @@ def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) 
     try:
         search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw.generator, decoder)
     except Unreadable as error:
-        raise _unreadable(error, fresh) from None
+        raise _unreadable(error, fresh, decoder) from None
     problem: Unreadable | None = None
     try:
         readings = [search.read()]
@@ -398,7 +404,7 @@ def _difference(
                     mutant, each, arguments,
                 )  # fmt: skip
         ids = [name.partition("#")[0] for name in matching(got[seen], expected[seen], mutants)]
-        misconception, sentence = describe(list(dict.fromkeys(ids)))
+        misconception, sentence = describe(list(dict.fromkeys(ids)), padding=True)
         if misconception is not None:
             break
     what = f"With the same weights: {value_message('the output', got)}"
@@ -408,7 +414,7 @@ def _difference(
     shown = shown_inputs(x=x, **extra, n_heads=N_HEADS, d_ff=D_FF)
     if misconception is None and problem is not None:
         if not problem.usual:
-            return _unreadable(problem, fresh)
+            return _unreadable(problem, fresh, decoder)
         return CheckFailure(
             f"The block does not compute what the recipe says: {problem}.",
             "LayerNorm(x + sublayer(x)) for each sublayer",
@@ -421,8 +427,20 @@ def _difference(
     )  # fmt: skip
 
 
-def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor]) -> CheckFailure:
+def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], decoder: bool) -> CheckFailure:
+    """The failure for a block that was not read: wrong if it has too few or many parameters."""
     listed = ", ".join(f"{n} {shape_text(v.shape)}" for n, v in list(fresh.items())[:16])
+    attentions = 2 if decoder else 1
+    count = sum(value.numel() for value in fresh.values())
+    bare = block_count(attentions, D_MODEL, D_FF)
+    if count not in [bare + biases * D_MODEL for biases in range(4 * attentions + 1)]:
+        return CheckFailure(
+            f"The block cannot compute what the recipe says, since {error}.",
+            f"{bare:,} parameters (or {D_MODEL} more for each bias)",
+            f"{count:,}: {listed or 'none'}",
+            f"d_model = {D_MODEL}, d_ff = {D_FF}",
+            _count_misconception(count, bare, 1, attentions, D_MODEL, D_FF),
+        )
     return CheckFailure(
         f"The block's values could not be compared, since {error}; a person must look.",
         "the values of the reference with the same weights",

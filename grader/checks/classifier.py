@@ -218,6 +218,8 @@ def may_be_cls(
         return shape[-1] == width
     if tuple(size for size in shape if size != 1) != (width,):
         return False
+    if re.search(r"cls|class_?tok", name.lower()):
+        return True
     prefix = name.rpartition(".")[0]
     siblings = [n for n in values if n != name and n.rpartition(".")[0] == prefix]
     # the bias of a linear layer has its matrix beside it, that of a norm its gain

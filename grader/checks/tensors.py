@@ -70,17 +70,19 @@ def assert_tensor(value: Any, shape: Sequence[int], what: str) -> Tensor:
     """
     expected = f"a tensor of shape {shape_text(shape)}"
     if not isinstance(value, Tensor):
-        raise CheckFailure(f"{what} is not a tensor.", expected, kind_text(value))
+        raise CheckFailure(f"{what}: no tensor came back.", expected, kind_text(value))
     if tuple(value.shape) != tuple(shape):
         squeezed = [size for size in shape if size != 1] == [n for n in value.shape if n != 1]
         raise CheckFailure(
-            f"{what} has the wrong shape.",
+            f"{what} {_has(what)} the wrong shape.",
             shape_text(shape),
             shape_text(value.shape),
             misconception="axis-squeezed" if squeezed and value.dim() < len(shape) else None,
         )
     if value.dtype != torch.float32:
-        raise CheckFailure(f"{what} has the wrong dtype.", "torch.float32", str(value.dtype))
+        raise CheckFailure(
+            f"{what} {_has(what)} the wrong dtype.", "torch.float32", str(value.dtype)
+        )
     return value
 
 
@@ -121,10 +123,14 @@ def assert_close(
     )
 
 
+def _has(what: str) -> str:
+    return "have" if what.startswith(("The weights", "The logits")) else "has"
+
+
 def value_message(what: str, got: Tensor) -> str:
     """The sentence for a tensor of the right form with wrong values."""
-    plural = what.startswith("The weights")
-    holds, has = ("hold", "have") if plural else ("holds", "has")
+    has = _has(what)
+    holds = "hold" if has == "have" else "holds"
     if bool(torch.isnan(got).any()):
         return f"{what} {holds} NaN."
     if bool(torch.isinf(got).any()):

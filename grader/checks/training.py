@@ -94,7 +94,14 @@ def learning_rate(define: Definition, *arguments: float) -> float:
 def training_losses(
     define: Definition, model: Layer, input_ids: Tensor, labels: Tensor, **options: Any
 ) -> list[float]:
-    """Train a model with the submission's `train`, for 50 epochs, and return its losses.
+    """Train a model with the submission's `train`, and return its 50 losses as numbers."""
+    return read_losses(train(define, model, input_ids, labels, **options))
+
+
+def train(
+    define: Definition, model: Layer, input_ids: Tensor, labels: Tensor, **options: Any
+) -> Any:
+    """Train a model with the submission's `train`, for 50 epochs, and return what it returns.
 
     Args:
         define: the submission's `train`.
@@ -103,9 +110,13 @@ def training_losses(
         labels: int64 (B,)
         options: lr_max, weight_decay, label_smoothing.
     """
-    returned = define.call(
+    return define.call(
         model, input_ids, labels, epochs=50, train=True, listed=True, omit_none=True, **options
     ).returned
+
+
+def read_losses(returned: Any) -> list[float]:
+    """The 50 losses that `train` returned, as numbers; tensors of one element count as numbers."""
     expected = "a list of 50 numbers, the mean training loss of each epoch"
     if isinstance(returned, Tensor) and returned.dim() == 1:
         returned = returned.tolist()

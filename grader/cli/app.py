@@ -263,6 +263,7 @@ def show(
 ) -> None:
     """Show an assignment's milestones and checks with their points, and its questions."""
     from rich.table import Table
+    from rich.text import Text
 
     from grader.assignment import load_assignment
     from grader.grading.titles import titles
@@ -276,14 +277,15 @@ def show(
     )
     console.print(f"Definitions: {', '.join(loaded.names)}", markup=False)
     if loaded.mask_convention:
-        console.print(f"In every mask of attention, {loaded.mask_convention}.", markup=False)
+        console.print(f"Masks: {loaded.mask_convention}.", markup=False)
     if loaded.disallowed:
         console.print(f"Not allowed: {', '.join(loaded.disallowed)}", markup=False)
     for milestone in loaded.milestones:
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         for row in milestone.checks:
             if not row.hidden:
-                table.add_row("", points(row.points), row.id, names[row.id])
+                # As Text, since what stands in square brackets would be taken for markup.
+                table.add_row("", points(row.points), row.id, Text(names[row.id]))
         console.print()
         console.print(
             f"{milestone.id}: {milestone.title} ({points(milestone.points)})", markup=False

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from reference.misconceptions import SENTENCES
+from reference.misconceptions import PADDING_SENTENCES, SENTENCES
 
 
 def matching(
@@ -40,11 +40,17 @@ def matching(
     return found
 
 
-def describe(ids: list[str]) -> tuple[str | None, str | None]:
-    """The id and the sentence for matching misconceptions: all are named where several match."""
+def describe(ids: list[str], padding: bool = False) -> tuple[str | None, str | None]:
+    """The id and the sentence for matching misconceptions: all are named where several match.
+
+    Args:
+        ids: those that match.
+        padding: whether the mask is one of padding, where True = ignore.
+    """
     if not ids:
         return None, None
-    sentences = [SENTENCES[name] for name in ids if name in SENTENCES]
+    known = {**SENTENCES, **(PADDING_SENTENCES if padding else {})}
+    sentences = [known[name] for name in ids if name in known]
     if len(ids) == 1:
         return ids[0], sentences[0] if sentences else None
     return ids[0], "One of these, which give the same numbers here: " + " Or: ".join(sentences)

@@ -114,7 +114,8 @@ def with_marks(report: Report, marks: Iterable[Mark]) -> Report:
     that there is no more.
     """
     by_check = {mark.check: mark for mark in marks}
-    findings = list(report.findings)
+    stale = {_changed(name) for name in by_check}
+    findings = [finding for finding in report.findings if finding.message not in stale]
     milestones = []
     for milestone in report.milestones:
         rows = []
@@ -124,7 +125,7 @@ def with_marks(report: Report, marks: Iterable[Mark]) -> Report:
                 findings.append(
                     Finding(
                         kind="review",
-                        message=f"What was marked in {row.id} has changed since then.",
+                        message=_changed(row.id),
                         location=row.location,
                     )
                 )
@@ -150,6 +151,10 @@ def with_marks(report: Report, marks: Iterable[Mark]) -> Report:
             "findings": tuple(findings),
         }
     )
+
+
+def _changed(name: str) -> str:
+    return f"What was marked in {name} has changed since then."
 
 
 def _marked(row: CheckRow, mark: Mark) -> CheckRow:

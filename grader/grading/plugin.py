@@ -26,7 +26,7 @@ from grader.grading.titles import PREFIX
 from grader.intake import Note
 from grader.report import Status
 from grader.student import Session, Student
-from reference.misconceptions import SENTENCES
+from reference.misconceptions import PADDING_SENTENCES, SENTENCES
 
 
 @dataclass
@@ -200,8 +200,11 @@ def classify(error: BaseException) -> Outcome:
     match error:
         case CheckFailure():
             message = error.message
-            sentence = SENTENCES.get(error.misconception or "", "")
-            if sentence not in message:
+            known = SENTENCES
+            if "padding" in f"{message} {error.shown}":
+                known = {**SENTENCES, **PADDING_SENTENCES}
+            sentence = known.get(error.misconception or "", "")
+            if sentence not in message and error.misconception != "not-implemented":
                 message = f"{message} {sentence}"
             if error.shown:
                 message = f"{message}\nFor:\n{error.shown}"

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, model_validator
 
+from grader.assignment.questions import MILESTONE as QUESTIONS
 from grader.intake import Location
 
 SCHEMA: Literal["transformer-grader/report/1"] = "transformer-grader/report/1"
@@ -121,9 +122,23 @@ class Report(_Model):
         """Whether every point was reached."""
         return self.status == "graded" and self.score == self.max_score
 
+    @property
+    def code_is_right(self) -> bool:
+        """Whether every check of the code passed, whatever was answered to the questions."""
+        return self.status == "graded" and all(check.status == "passed" for check in self.code())
+
     def checks(self) -> list[CheckRow]:
         """All rows, in order."""
         return [check for milestone in self.milestones for check in milestone.checks]
+
+    def code(self) -> list[CheckRow]:
+        """The rows of the checks that ran the code: all but those of the questions."""
+        return [
+            check
+            for milestone in self.milestones
+            if milestone.id != QUESTIONS
+            for check in milestone.checks
+        ]
 
     def to_json(self) -> str:
         """The JSON of the contract, with a newline at its end."""

@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grader.assignment.questions import MILESTONE as QUESTIONS
 from grader.report.model import CheckRow, Finding, MilestoneRow, Report
 
 MARKS = {
@@ -175,8 +176,14 @@ def _verdict(report: Report, milestones: list[MilestoneRow]) -> Text:
         return Text("The grader itself failed; this is not a grade. See above.", style="bold red")
     text = Text(f"{points(score)} of {points(total)} points", style="bold")
     review = sum(c.status == "review" for m in milestones for c in m.checks)
+    code = [c for m in milestones if m.id != QUESTIONS for c in m.checks]
+    asked = [c for m in milestones if m.id == QUESTIONS for c in m.checks]
     if score == total:
         text.append(" – everything is right.", style="green")
+    elif code and all(c.status == "passed" for c in code):
+        missing = sum(c.status == "blocked" for c in asked)
+        text.append(" – all of the code is right", style="green")
+        text.append(f"; {missing} questions are not answered." if missing else ".", style="green")
     else:
         lost = [c for m in milestones for c in m.checks if c.status != "passed"]
         first = next((c for c in lost if c.status != "blocked"), lost[0])
@@ -203,7 +210,7 @@ def class_table(reports: Sequence[Report]) -> Table:
         table.add_column(title, justify="right")
     table.add_column("what to look at", overflow="fold")
     for report in reports:
-        style = "green" if report.full_marks else ""
+        style = "green" if report.code_is_right else ""
         score = f"{points(report.score)}/{points(report.max_score)}"
         table.add_row(
             Text(printable(report.submission), style=style),
@@ -224,7 +231,7 @@ def remark(report: Report) -> str:
     named = list(dict.fromkeys(c.misconception for c in checks if c.misconception))
     if named:
         return ", ".join(named)
-    first = next((c for c in checks if c.status not in ("passed", "blocked")), None)
+    first = next((c for c in report.code() if c.status not in ("passed", "blocked")), None)
     if first is None:
         return ""
     if first.status in ("timed_out", "crashed", "raised"):

@@ -160,7 +160,8 @@ class Worker:
         if self.output.flooded.is_set():
             return self._flooded()
         if isinstance(error, DeadlinePassed):
-            return StudentTimedOut(f"It was still running after {seconds:g} s and was stopped.")
+            shown = f"{round(seconds, 1):g}"
+            return StudentTimedOut(f"It was still running after {shown} s and was stopped.")
         return StudentCrashed(f"No answer came: {end}.")
 
     @staticmethod

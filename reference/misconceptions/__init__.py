@@ -7,12 +7,13 @@ done and what is right.
 from reference.misconceptions.attention import ATTENTION_MUTANTS, Attention
 from reference.misconceptions.heads import MERGE_MUTANTS, SPLIT_MUTANTS
 from reference.misconceptions.layer import LAYER_MUTANTS
-from reference.misconceptions.sentences import SENTENCES
+from reference.misconceptions.sentences import PADDING_SENTENCES, SENTENCES
 
 __all__ = [
     "ATTENTION_MUTANTS",
     "LAYER_MUTANTS",
     "MERGE_MUTANTS",
+    "PADDING_SENTENCES",
     "SENTENCES",
     "SPLIT_MUTANTS",
     "Attention",

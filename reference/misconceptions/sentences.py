@@ -1,5 +1,9 @@
 """What each misconception is, in a sentence that says what was done and what is right."""
 
+PADDING_SENTENCES: dict[str, str] = {
+    "mask-inverted": "Your padding mask means True = valid; this assignment's means True = ignore.",
+}  # where the mask is one of padding, whose convention is the opposite
+
 SENTENCES: dict[str, str] = {
     "scale-missing": "The scores are not divided by √d_k.",
     "scale-d_k": "The scores are divided by d_k; it should be its square root, √d_k.",

@@ -78,7 +78,7 @@ def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assig
     assert rows == seen
     reports = {p.name: read_report(p.read_text()) for p in (out / "reports").iterdir()}
     assert len(reports) == len(inputs) + 1
-    assert reports["right.py.json"].full_marks
+    assert reports["right.py.json"].code_is_right
     assert {name for name, report in reports.items() if report.status == "refused"} == {
         "syntax.py.json",
         "notebook.ipynb.json",
@@ -90,6 +90,7 @@ def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assig
     with open(out / "gradebook.csv", newline="") as file:
         book = {line["submission"]: line for line in csv.DictReader(file)}
     assert book["right.py"]["score"] == "10"
+    assert book["right.py"]["questions"] == "0"
     assert book["_cmd.py"]["misconceptions"].startswith("scale-missing")
     assert book["_cmd.py"]["file"] == "'=cmd.py"
     assert not any(cell.startswith("=") for line in book.values() for cell in line.values())

@@ -33,7 +33,8 @@ def test_a_report_goes_through_json_unchanged(grade_text, right):
         "misconception", "hint", "lesson", "location",
     }  # fmt: skip
     assert data["schema"] == "transformer-grader/report/1"
-    assert [m["id"] for m in data["milestones"]] == ["projections", "heads", "attention", "layer"]
+    ids = [milestone["id"] for milestone in data["milestones"]]
+    assert ids == ["projections", "heads", "attention", "layer", "questions"]
 
 
 def test_a_missing_definition_is_told_once_with_the_nearest_name(grade_text, right):
@@ -93,7 +94,7 @@ def test_an_endless_import_is_one_time_out_and_the_rest_is_blocked(assignment, l
 
 def test_an_error_at_top_level_is_noted_and_what_was_defined_is_graded(grade_text, right):
     report = grade_text(right + "\nopen('no such file')\n")
-    assert report.full_marks
+    assert report.code_is_right
     assert "FileNotFoundError" in report.findings[0].message
     assert report.findings[0].location.line == right.count("\n") + 2
 
@@ -145,7 +146,7 @@ def test_a_disallowed_library_call_refuses_the_definition_that_uses_it(grade_tex
 
 def test_a_draft_beside_the_work_costs_nothing(grade_text, right):
     draft = "from torch import nn\nclass MultiHeadAttention(nn.MultiheadAttention): pass\n"
-    assert grade_text({"multi_head_attention.py": right, "draft.py": draft}).full_marks
+    assert grade_text({"multi_head_attention.py": right, "draft.py": draft}).code_is_right
 
 
 def test_a_syntax_error_in_the_work_is_told_and_not_the_template_beside_it(grade_text, right):
@@ -189,7 +190,7 @@ def test_a_failure_points_to_the_module_that_defines_it(grade_text, right):
 
 def test_student_output_is_not_the_graders(grade_text, right, capfd):
     report = grade_text(right + "\nprint('said by the student')\n")
-    assert report.full_marks
+    assert report.code_is_right
     assert "said by the student" not in capfd.readouterr().out
 
 
@@ -210,7 +211,7 @@ def test_without_fork_the_report_is_the_same(assignment, launcher, right):
 
 
 def test_grade_is_a_function_of_bytes(assignment, right):
-    assert grade({"a.py": right.encode()}, "a", assignment).full_marks
+    assert grade({"a.py": right.encode()}, "a", assignment).code_is_right
 
 
 @pytest.mark.parametrize("extra", ["conftest.py", "pytest.ini", "sitecustomize.py", "math.py"])
@@ -218,13 +219,13 @@ def test_files_beside_the_submission_take_no_part(grade_text, right, extra):
     report = grade_text(
         {"mine.py": right, "sub/__init__.py": "", extra.replace(".ini", ".py"): "1/0"}
     )
-    assert report.full_marks
+    assert report.code_is_right
 
 
 def test_configuration_around_pytest_takes_no_part(assignment, launcher, right, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "--nonsense")
     monkeypatch.setenv("PYTEST_PLUGINS", "nonsense")
-    assert Grader(assignment, launcher).grade({"a.py": right.encode()}, "a").full_marks
+    assert Grader(assignment, launcher).grade({"a.py": right.encode()}, "a").code_is_right
 
 
 def test_an_error_of_the_grader_is_its_own_status(assignment, launcher, right, monkeypatch):
