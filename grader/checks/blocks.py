@@ -346,36 +346,72 @@ def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) 
         search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw.generator, decoder)
     except Unreadable as error:
         raise _unreadable(error, fresh, decoder) from None
-    problem: Unreadable | None = None
     try:
-        readings = [search.read()]
-    except Unreadable as error:
-        problem = error
-        readings = list(search.likely())
+        reading = search.read()
+    except Unreadable as problem:
+        raise _diagnosed(layer, search, problem, fresh, draw, decoder) from None
     values = random_values(layer, draw)
-    if problem is not None and readings:
-        values.update({n: torch.zeros_like(fresh[n]) for n in search.unplaced(readings[0])})
     layer.set_parameters(values)
-    length = 4
-    memory_length = 5
     for padded in (False, True):
-        x, memory = draw.normal(2, length, D_MODEL), draw.normal(2, memory_length, D_MODEL)
-        (memory if decoder else x)[:, 2] = 0.0  # a key that scores 0 where there are no biases
-        mask = torch.zeros(2, memory_length if decoder else length, dtype=torch.bool)
-        mask[0, 1], mask[1, -2:] = True, True
-        given = mask if padded else None
-        allowed = ~mask[:, None, None, :] if padded else None
-        got = block_output(layer, x, *([memory] if decoder else []), given)
-        hidden = None if decoder else mask.clone() if padded else torch.zeros_like(mask)
-        if hidden is not None:
-            hidden[:, 2] = True  # a token of zeros may have so little variance that eps shows
-        weights = [reading.weights(values) for reading in readings]
-        if problem is None:
-            expected = right_block(weights[0], x, memory, allowed, decoder)
-            if _agree(got, expected, hidden):
-                continue
-        raise _difference(weights, got, x, memory, allowed, hidden, decoder, problem, fresh)
-    return readings[0]
+        failure = _compare(layer, [reading], values, draw, decoder, padded)
+        if failure is not None:
+            raise failure
+    return reading
+
+
+def _diagnosed(
+    layer: Layer,
+    search: BlockSearch,
+    problem: Unreadable,
+    fresh: Mapping[str, Tensor],
+    draw: Draw,
+    decoder: bool,
+) -> CheckFailure:
+    """The failure for a block that no reading fits: with the mistake that explains it, if any."""
+    for readings, off in search.attempts(problem):
+        values = random_values(layer, draw)
+        values.update({name: torch.zeros_like(fresh[name]) for name in off})
+        layer.set_parameters(values)
+        for padded in (False, True):
+            failure = _compare(layer, readings, values, draw, decoder, padded)
+            if failure is not None and failure.misconception:
+                return failure
+    if not problem.usual:
+        return _unreadable(problem, fresh, decoder)
+    return CheckFailure(
+        f"The block does not compute what the recipe says: {problem}.",
+        "LayerNorm(x + sublayer(x)) for each sublayer",
+        "other values",
+        f"d_model = {D_MODEL}, n_heads = {N_HEADS}, d_ff = {D_FF}",
+    )
+
+
+def _compare(
+    layer: Layer,
+    readings: list[BlockReading],
+    values: Mapping[str, Tensor],
+    draw: Draw,
+    decoder: bool,
+    padded: bool,
+) -> CheckFailure | None:
+    """The difference from the right block under the first reading, diagnosed under any; or None."""
+    length, memory_length = 4, 5
+    x, memory = draw.normal(2, length, D_MODEL), draw.normal(2, memory_length, D_MODEL)
+    (memory if decoder else x)[:, 2] = 0.0  # a key that scores 0 where there are no biases
+    mask = torch.zeros(2, memory_length if decoder else length, dtype=torch.bool)
+    mask[0, 1], mask[1, -2:] = True, True
+    given = mask if padded else None
+    allowed = ~mask[:, None, None, :] if padded else None
+    got = block_output(layer, x, *([memory] if decoder else []), given)
+    hidden = None if decoder else mask.clone() if padded else torch.zeros_like(mask)
+    if hidden is not None:
+        hidden[:, 2] = True  # a token of zeros may have so little variance that eps shows
+    weights = [reading.weights(values) for reading in readings]
+    if weights:
+        expected = right_block(weights[0], x, memory, allowed, decoder)
+        if _agree(got, expected, hidden):
+            return None
+    return _difference(weights, got, x, memory, allowed, hidden, decoder)
 
 
 def _difference(
@@ -386,8 +422,6 @@ def _difference(
     allowed: Tensor | None,
     hidden: Tensor | None,
     decoder: bool,
-    problem: Unreadable | None,
-    fresh: Mapping[str, Tensor],
 ) -> CheckFailure:
     """The failure for a block with other values, diagnosed under each reading in turn."""
     seen = torch.ones(x.shape[:2], dtype=torch.bool) if hidden is None else ~hidden
@@ -412,15 +446,6 @@ def _difference(
     name = "memory_key_padding_mask" if decoder else "key_padding_mask"
     extra = {"memory": memory if decoder else None, name: padding}
     shown = shown_inputs(x=x, **extra, n_heads=N_HEADS, d_ff=D_FF)
-    if misconception is None and problem is not None:
-        if not problem.usual:
-            return _unreadable(problem, fresh, decoder)
-        return CheckFailure(
-            f"The block does not compute what the recipe says: {problem}.",
-            "LayerNorm(x + sublayer(x)) for each sublayer",
-            show(got),
-            shown,
-        )
     return CheckFailure(
         f"{what} {sentence or ''}".strip(), show(expected) if weights else None, show(got), shown,
         misconception,

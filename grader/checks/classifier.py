@@ -15,6 +15,7 @@ from grader.checks.blocks import random_values
 from grader.checks.draw import Draw
 from grader.checks.parameters import built
 from grader.checks.tensors import assert_tensor, kind_text
+from grader.diagnosis.blocks import shared_start
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 
@@ -90,7 +91,7 @@ def block_parameters(definition: Definition) -> set[str]:
         ends = [
             [(plain.rpartition(".")[2], shape) for plain, shape in n.values()] for n in (one, two)
         ]
-        start = len(one) - _common(ends[0][::-1], ends[1][::-1])
+        start = len(one) - shared_start(ends[0][::-1], ends[1][::-1])
         found = set(list(two)[start : start + 2 * size])
     if not found:
         raise CheckFailure(
@@ -109,12 +110,6 @@ def _signatures(model: Layer) -> dict[str, tuple[str, tuple[int, ...]]]:
         name: (re.sub(r"\d+", "#", name), tuple(parameter.value.shape))
         for name, parameter in model.parameters().items()
     }
-
-
-def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
-    """How many items two sequences have in common at their beginning."""
-    pairs = zip(first, second, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 def without_exchange(model: Layer, blocks: set[str], draw: Draw) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,8 +19,9 @@ from torch import Tensor
 from grader.diagnosis.layouts import Parameters, Selector, attention_layouts, bias_layouts
 from reference.misconceptions.blocks import BlockWeights, decoder_block, encoder_block
 
+MORE = 60  # layouts of an attention that are tried where all the rest is known
 LIKELY = 8  # layouts of an attention under which mistakes are looked for
-D_MODEL, N_HEADS, D_FF = 20, 4, 11  # 2, 3, 4, 5, 11 and 20 tell roles, heads and features apart
+D_MODEL, N_HEADS, D_FF = 30, 5, 11  # with 2, 3 or 4 roles and d_k = 6, no two axes are alike
 
 # values, x (B, T, D), memory (B, S, D) -> output (B, T, D) of the submission's block
 Ask = Callable[[Parameters, Tensor, Tensor], Tensor]
@@ -33,11 +35,13 @@ class Unreadable(Exception):
     Attributes:
         usual: whether the parameters are those of a block of the usual kind, so that a right block
             would have been read.
+        reading: what was found before, where only an attention is missing.
     """
 
-    def __init__(self, message: str, usual: bool) -> None:
+    def __init__(self, message: str, usual: bool, reading: "BlockReading | None" = None) -> None:
         super().__init__(message)
         self.usual = usual
+        self.reading = reading
 
 
 @dataclass(frozen=True)
@@ -165,43 +169,88 @@ class BlockSearch:
             reading = self._find_attention(reading, parts, index)
         return reading
 
+    def attempts(self, problem: Unreadable) -> Iterator[tuple[list[BlockReading], list[str]]]:
+        """Readings under which mistakes are looked for, each with the parameters to be set to 0.
+
+        First what names suggest. Then, where an attention gives other values, its layouts beside
+        the rest, which is known; else the norms in any order, with the attentions off.
+
+        Args:
+            problem: where `read` ended.
+        """
+        likely = list(self.likely())
+        unplaced = self.unplaced(likely[0]) if likely else []
+        yield likely, unplaced
+        if problem.reading is not None:
+            parts = self._parts_by_order()
+            options = [
+                attention_layouts({n: self._have.shapes[n] for n in part}, D_MODEL, N_HEADS)
+                for part in parts
+            ]
+            layouts = itertools.islice(zip(*options, strict=False), MORE)
+            known = problem.reading.attentions
+            readings = [
+                replace(
+                    problem.reading,
+                    attentions=tuple({**k, **f} for k, f in zip(known, found, strict=True)),
+                )
+                for found in layouts
+            ]
+            yield readings, [*self._have.biases, *self._rest]
+        elif likely:
+            off = tuple(dict.fromkeys("qkvo", _zero_matrix) for _ in likely[0].attentions)
+            orders = list(itertools.permutations(range(len(likely[0].gains))))
+            readings = [
+                replace(
+                    base,
+                    gains=tuple(base.gains[i] for i in order),
+                    shifts=tuple(base.shifts[i] for i in order),
+                    attentions=off,
+                )
+                for base in {id(r.w1): r for r in likely}.values()
+                for order in orders
+            ]
+            yield readings, [*unplaced, *self._have.matrices]
+
     def likely(self) -> Iterator[BlockReading]:
         """What names and order of registration suggest, for telling which mistake was made.
 
         The attentions' biases have no place in these readings: set them to 0 (`unplaced`).
         """
         have = self._have
-        order = list(self._fresh)
-        shifts = []
         left = list(have.vectors)
+        shifts = []
         for gain in have.gains:
-            place = order.index(gain)
-            ranked = sorted(
-                left,
-                key=lambda name: (
-                    _prefix(name) != _prefix(gain),
-                    order.index(name) < place,
-                    abs(order.index(name) - place),
-                ),
-            )
-            chosen = ranked[0] if ranked else ""
-            if chosen:
-                left.remove(chosen)
-            shifts.append(chosen)
+            shifts.append(self._nearest(gain, left))
+            left = [name for name in left if name != shifts[-1]]
         parts = self._parts_by_order()
         for w1, w2 in self._orientations():
-            c2 = [name for name in left if _prefix(name) == _prefix(w2[0])] or [""]
+            c2 = self._nearest(w2[0], left)
             base = BlockReading(
                 tuple(_named(gain) for gain in have.gains),
                 tuple(_named(shift) for shift in shifts),
                 w1[1],
                 _named(have.hidden[2] or "", D_FF),
                 w2[1],
-                _named(c2[0]),
+                _named(c2),
                 (),
             )
             for attentions in self._likely_attentions(parts):
                 yield replace(base, attentions=attentions)
+
+    def _nearest(self, name: str, others: Sequence[str]) -> str:
+        """Of some parameters the one that belongs to `name`: by its name, then by its place."""
+        order = list(self._fresh)
+        place = order.index(name)
+
+        def distance(other: str) -> tuple[int, bool, int]:
+            return (
+                -shared_start(name, other),
+                order.index(other) < place,
+                abs(order.index(other) - place),
+            )
+
+        return min(others, key=distance, default="")
 
     def unplaced(self, reading: BlockReading) -> list[str]:
         """The biases that a likely reading has no place for."""
@@ -403,7 +452,7 @@ class BlockSearch:
         agreeing = (found for found in candidates if self._agrees(found, values, out))
         found = next(agreeing, None)
         if found is None:
-            raise Unreadable("its attention gives other values", usual=True)
+            raise Unreadable("its attention gives other values", usual=True, reading=reading)
         if not biases:
             return found
         values = self._random(zero=off)
@@ -481,6 +530,12 @@ def _zero_matrix(values: Parameters) -> Tensor:
     return torch.zeros(D_MODEL, D_MODEL)
 
 
+def shared_start(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """How many items two sequences have in common at their beginning."""
+    pairs = zip(first, second, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+
+
 def _named(name: str, size: int = D_MODEL) -> Selector:
     """The parameter of that name as a vector; zeros for no name."""
     return lambda values: values[name].reshape(-1) if name else torch.zeros(size)
@@ -499,10 +554,6 @@ def _norm(x: Tensor) -> Tensor:
 def _same(out: Tensor, row: Tensor) -> bool:
     """Whether every position of an output is this row."""
     return torch.allclose(out, row.expand_as(out), rtol=1e-3, atol=1e-4)
-
-
-def _prefix(name: str) -> str:
-    return name.rpartition(".")[0]
 
 
 def _owner(name: str) -> str:

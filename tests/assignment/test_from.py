@@ -1,5 +1,7 @@
 """A check that comes from another assignment: its test runs, its words are inherited."""
 
+import re
+
 import pytest
 
 from grader.assignment import load_assignment
@@ -44,7 +46,8 @@ def write(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "rubric.toml").write_text(HEAD.format(id=name) + "".join(rows))
-        (folder / f"test_of_{name}.py").write_text(tests)
+        # a name of its own, since pytest takes files of one name for one module
+        (folder / f"test_{name}_{re.sub(r'[^a-z0-9]', '_', tmp_path.name)}.py").write_text(tests)
         return folder
 
     return assignment
@@ -193,3 +196,13 @@ def test_a_taken_test_that_is_not_there_is_an_error_of_the_assignment(write, fir
     assignment = load_assignment(write("second", taken("absent", FULL)))
     with pytest.raises(AssignmentError, match="first has no test for the check absent"):
         status_of(assignment, launcher, RIGHT)
+
+
+def test_tests_in_files_of_the_same_name_are_those_of_their_own_assignment(tmp_path, launcher):
+    for name, tests in (("one", DOUBLES), ("two", DOUBLES.replace("== 4", "== 5"))):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "rubric.toml").write_text(HEAD.format(id=name) + row("doubles"))
+        (folder / "test_of_one_name.py").write_text(tests)
+        found = status_of(load_assignment(folder), launcher, RIGHT)
+        assert found["doubles"].status == ("passed" if name == "one" else "failed")

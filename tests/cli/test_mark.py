@@ -94,7 +94,7 @@ def test_a_mark_that_cannot_be_is_one_sentence_and_2(report, graded):
     ("check", "score", "sentence"),
     [
         (OPEN, "0.15", "is worth 0 to 0.14 points, not 0.15."),
-        (OPEN, "1e999999999", "no number of points"),
+        (OPEN, "1e999999999", "is worth 0 to 0.14 points"),
         (OPEN, "ten", "'ten' is no number of points."),
         (OPEN, "nan", "'nan' is no number of points."),
         (OPEN, "", "'' is no number of points."),

@@ -300,7 +300,7 @@ def test_any_literal_is_marked_without_an_error(value):
         assert 0 <= result.right <= result.parts
 
 
-@pytest.mark.parametrize("question", QUESTIONS.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", [COUNT, WORDS, OPEN], ids=lambda question: question.id)
 @pytest.mark.parametrize(
     "text",
     ["0x" + "f" * 5000, " * ".join(["10 ** 64"] * 70), "1e308 * 10", "(1e308 * 10) * 0"],
