@@ -1,6 +1,7 @@
 """Runs pytest in this process on an assignment's checks, shielded from configuration around it."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def run_pytest(assignment: Assignment, plugin: Any) -> None:
     hidden = {n: os.environ.pop(n) for n in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if n in os.environ}
     errors = _CollectionErrors()
     threads = torch.get_num_threads()
+    loaded = set(sys.modules)
     # Checks compare small tensors; threads that spin while they wait would take the worker's core.
     torch.set_num_threads(1)
     try:
@@ -42,9 +44,18 @@ def run_pytest(assignment: Assignment, plugin: Any) -> None:
     finally:
         torch.set_num_threads(threads)
         os.environ.update(hidden)
+        _forget_tests(assignment, loaded)
     if errors.messages or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         what = "; ".join(errors.messages) or f"pytest ended with {code!r}"
         raise AssignmentError(f"The checks of {assignment.id} could not be run: {what}")
+
+
+def _forget_tests(assignment: Assignment, loaded: set[str]) -> None:
+    """Unload the test modules of a run, since another assignment may have some of the same name."""
+    root = f"{assignment.folder.resolve().parent}{os.sep}"
+    for name in sys.modules.keys() - loaded:
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(root):
+            del sys.modules[name]
 
 
 def _tests_of_others(assignment: Assignment) -> list[str]:

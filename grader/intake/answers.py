@@ -10,6 +10,7 @@ from grader.intake.definitions import statements
 from grader.intake.submission import Location, Note, Source
 
 NAME = "ANSWERS"
+MAX_BITS = 1000  # of a whole number in an answer
 MAX_POWER = 64  # of a power in an answer, so that no figure grows without bound
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -97,6 +98,15 @@ def _items(value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _literal(node: ast.expr) -> Any:
     """The value of a literal; arithmetic on numbers counts as one. Raises ValueError."""
+    value = _evaluated(node)
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return f"a whole number of {value.bit_length()} bits"  # nothing asks for one
+    if isinstance(value, str):  # half a surrogate pair cannot be written anywhere
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
+
+
+def _evaluated(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=str() | int() | float() | bool() | None as value):
             return value

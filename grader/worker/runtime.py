@@ -263,23 +263,28 @@ def bind(
     free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
     every_name = {name for group in names for name in group}
     chosen: dict[str, Any] = {}
-    if not keywords:
-        keywords = [False] * len(values)
-    for group, value, by_name in sorted(
-        zip(names, values, keywords, strict=True), key=lambda item: item[2]
-    ):
+    arguments = list(zip(names, values, keywords or [False] * len(values), strict=True))
+    waiting = []
+    for group, value, by_name in arguments:
+        named = [p for p in free if _plain(p.name) in group and p.name not in chosen]
+        if named and (by_name or value is OMITTED):
+            chosen[named[0].name] = value
+        else:
+            waiting.append((group, value, by_name))
+    for group, value, _ in sorted(waiting, key=lambda argument: argument[2]):
         left = [p for p in free if p.name not in chosen]
         named = [p for p in left if _plain(p.name) in group]
-        if named and by_name:
-            chosen[named[0].name] = value
-            continue
         slots = [p for p in left if p.kind is not kinds.KEYWORD_ONLY]
         slot = slots[0] if slots else None
-        if named and (slot is None or (_is_further(slot) and _plain(slot.name) not in every_name)):
+        unnamed = slot is not None and _plain(slot.name) not in every_name
+        if value is OMITTED:
+            if unnamed:
+                chosen[slots[0].name] = value
+        elif named and (slot is None or (unnamed and _is_further(slot))):
             chosen[named[0].name] = value
         elif slot is not None and (value is not None or not _is_further(slot) or slot in named):
             chosen[slot.name] = value
-        elif value is None or value is OMITTED:
+        elif value is None:
             continue
         elif takes_any:
             chosen[group[0]] = value
