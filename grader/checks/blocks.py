@@ -135,7 +135,7 @@ def _count_misconception(
     count: int, bare: int, blocks: int, attentions: int, d_model: int, d_ff: int
 ) -> str | None:
     """What a number of parameters means, where it means one thing only."""
-    biases = [bias * d_model for bias in range(4 * attentions + 1)]
+    biases = [0, 4 * attentions * d_model]  # none or all: else counts coincide
     one = bare // blocks
     feed_forward = 2 * d_model * d_ff + d_ff + d_model
     if count == 0:
@@ -152,11 +152,11 @@ def _count_misconception(
         if any(count == bare - less + bias for less in missing for bias in biases):
             return misconception
     if attentions == 2 and any(
-        count == bare - 4 * d_model**2 - norm + bias for norm in (0, 2 * d_model) for bias in biases
+        count == bare - 4 * d_model**2 - 2 * d_model + bias for bias in (0, 4 * d_model)
     ):
         return "decoder-cross-missing"
     width = 2 * d_model + 1  # parameters for each further hidden feature
-    if any((count - bare - bias) % width == 0 for bias in (0, *biases[4::4])):
+    if any((count - bare - bias) % width == 0 for bias in biases):
         return "ffn-wrong-width"
     return None
 

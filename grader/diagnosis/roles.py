@@ -191,6 +191,7 @@ class _Search:
         c_h q_a (W_K k₁)_i, that of W_K[i, b] is c_h (W_Q q + b_Q)_i k₁_b, with c_h the same for all
         i of a head. Rows of W_V and columns of W_O are put in the order of heads on the way.
         """
+        self._expect(len(rest) > 0)  # a layer may use one matrix in several roles
         d, eye = self._d, torch.eye(self._d)
         small = 0.02
         query, values = self._random(1, 1, d), self._random(1, 2, d)
