@@ -7,12 +7,11 @@ import torch
 
 from grader.checks import assert_close, assert_trainable, built, same_inputs, show
 from grader.checks.blocks import assert_heads_matter
-from grader.checks.classifier import may_be_cls
+from grader.checks.classifier import logits, may_be_cls
 from grader.checks.layer import assert_gradients_everywhere
 from grader.checks.pixelbert import (
     CLASSES,
     WIDTH,
-    logits,
     positions,
     random_model,
     runs_permuted,
@@ -33,7 +32,7 @@ def images(draw, count):
 def test_pixelbert_logits(student, draw, patch_size, batch):
     """The logits are (B, C), for patches of any size that divides 8, and no probabilities."""
     model = random_model(student.PixelBERT, draw, patch_size=patch_size)
-    output = logits(model, images(draw, batch))
+    output = logits(model, images(draw, batch), CLASSES)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The logits are not finite.", "finite values", show(output))
     sums = {"softmax": output.exp().log().sum(1) - 1, "log-softmax": output.logsumexp(1)}
@@ -76,7 +75,7 @@ def test_pixelbert_order_matters(student, draw):
     model = random_model(student.PixelBERT, draw)
     x = images(draw, 2)
     moved = squares_permuted(x, draw.permutation(4))
-    if torch.allclose(logits(model, moved), logits(model, x), atol=1e-5):
+    if torch.allclose(logits(model, moved, CLASSES), logits(model, x, CLASSES), atol=1e-5):
         raise CheckFailure(
             "The patches in another order give the same logits: positions are not added.",
             "other logits",
@@ -90,11 +89,11 @@ def test_pixelbert_patches_are_squares(student, draw):
     model = random_model(student.PixelBERT, draw)
     with_equal_positions(model, draw)
     x, order = images(draw, 2), torch.tensor([1, 2, 3, 0])
-    before = logits(model, x)
-    after = logits(model, squares_permuted(x, order))
+    before = logits(model, x, CLASSES)
+    after = logits(model, squares_permuted(x, order), CLASSES)
     if torch.allclose(after, before, rtol=1e-3, atol=1e-4):
         return
-    runs = logits(model, runs_permuted(x, order))
+    runs = logits(model, runs_permuted(x, order), CLASSES)
     by_rows = torch.allclose(runs, before, rtol=1e-3, atol=1e-4)
     raise CheckFailure(
         "With the same position for every patch, 4 × 4 squares in another order change the logits: "
@@ -113,7 +112,7 @@ def test_pixelbert_reads_every_pixel(student, draw):
     changed = base.repeat(64, 1, 1)
     for pixel in range(64):
         changed[pixel, pixel // 8, pixel % 8] += 1.5
-    far = (logits(model, changed) - logits(model, base)).abs().amax(1)
+    far = (logits(model, changed, CLASSES) - logits(model, base, CLASSES)).abs().amax(1)
     blind = (far < 1e-6).nonzero().flatten().tolist()
     if blind:
         raise CheckFailure(
@@ -129,7 +128,7 @@ def test_pixelbert_pools_cls(student, draw):
     model = random_model(student.PixelBERT, draw)
     without_exchange(model, draw)
     x = images(draw, 1)
-    before = logits(model, x)[0]
+    before = logits(model, x, CLASSES)[0]
 
     def change(*corners):
         """What changes when the patches at these corners are other ones."""
@@ -138,7 +137,7 @@ def test_pixelbert_pools_cls(student, draw):
             other[0, row : row + 4, column : column + 4] = (
                 1 - other[0, row : row + 4, column : column + 4]
             )
-        return logits(model, other)[0] - before
+        return logits(model, other, CLASSES)[0] - before
 
     first, inner, last = change((0, 0)), change((0, 4)), change((4, 4))
     moved = [bool(by.abs().max() > 1e-4) for by in (first, inner, last)]
@@ -176,17 +175,17 @@ def test_pixelbert_heads_matter(student, draw):
     """n_heads has an effect."""
     sizes = {"n_classes": CLASSES, "patch_size": 4, "d_model": WIDTH, "d_ff": 10}
     x, define = images(draw, 2), student.PixelBERT
-    assert_heads_matter(define, draw, sizes, (3, 1), lambda model: logits(model, x))
+    assert_heads_matter(define, draw, sizes, (3, 1), lambda model: logits(model, x, CLASSES))
 
 
 def test_pixelbert_samples_are_independent(student, draw):
     """An image gives the same logits alone and in a batch, and stays as it was."""
     model = random_model(student.PixelBERT, draw)
     x = images(draw, 3)
-    together = logits(model, x)
+    together = logits(model, x, CLASSES)
     for b in range(3):
         what = f"The logits of image {b} in the batch, beside the same image alone,"
-        alone = logits(model, x[b : b + 1])[0]
+        alone = logits(model, x[b : b + 1], CLASSES)[0]
         assert_close(together[b], alone, what, atol=1e-4, misconception="batch-mixed")
     result = model.call(x, echo=True)
     same_inputs(result.inputs, [x], ["images"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from grader.assignment.questions import load_questions
+from grader.assignment.questions import load_questions, told
 from grader.assignment.rubric import Assignment
 from grader.errors import AssignmentError, InputError
 from grader.intake import Submission
@@ -62,11 +62,7 @@ def load_assignment(assignment: str | Path) -> Assignment:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AssignmentError(f"{path} cannot be read: {error}") from None
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
-            for problem in error.errors()
-        )
-        raise AssignmentError(f"{path} is not a rubric: {problems}") from None
+        raise AssignmentError(f"{path} is not a rubric: {told(error)}") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

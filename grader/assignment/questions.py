@@ -217,11 +217,15 @@ def load_questions(folder: Path) -> Questions | None:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise AssignmentError(f"{path} cannot be read: {error}") from None
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
-            for problem in error.errors()
-        )
-        raise AssignmentError(f"{path} is no file of questions: {problems}") from None
+        raise AssignmentError(f"{path} is no file of questions: {told(error)}") from None
+
+
+def told(error: ValidationError) -> str:
+    """What is wrong with a file, in a line: each place and what is said of it."""
+    return "; ".join(
+        f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+        for problem in error.errors()
+    )
 
 
 def _with_decimals(data: dict[str, Any]) -> dict[str, Any]:

@@ -54,10 +54,10 @@ def sentences(*rows: list[int]) -> Tensor:
     return torch.tensor(rows)
 
 
-def logits(model: Layer, input_ids: Tensor, classes: int = CLASSES) -> Tensor:
-    """The logits (B, C); a CheckFailure that says what came where they are something else."""
-    returned = model(input_ids)
-    shape = (input_ids.shape[0], classes)
+def logits(model: Layer, inputs: Tensor, classes: int = CLASSES) -> Tensor:
+    """The logits (B, C) of a model; a CheckFailure that says what came where they are not that."""
+    returned = model(inputs)
+    shape = (len(inputs), classes)
     first = returned[0] if isinstance(returned, (tuple, list)) and returned else None
     if isinstance(first, Tensor) and tuple(first.shape) == shape:
         returned = first

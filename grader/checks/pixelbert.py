@@ -8,10 +8,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from grader.checks.blocks import random_values
-from grader.checks.classifier import is_matrix
+from grader.checks.classifier import is_matrix, logits
 from grader.checks.draw import Draw
 from grader.checks.parameters import built
-from grader.checks.tensors import assert_tensor, kind_text
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 
@@ -29,22 +28,6 @@ def random_model(definition: Definition, draw: Draw, **arguments: Any) -> Layer:
     model = built(definition, **{**SIZES, **arguments})
     model.set_parameters(random_values(model, draw))
     return model
-
-
-def logits(model: Layer, images: Tensor, classes: int = CLASSES) -> Tensor:
-    """The logits (B, C); a CheckFailure where something else came."""
-    returned = model(images)
-    shape = (len(images), classes)
-    first = returned[0] if isinstance(returned, (tuple, list)) and returned else None
-    if isinstance(first, Tensor) and tuple(first.shape) == shape:
-        returned = first
-    if isinstance(returned, dict):
-        raise CheckFailure(
-            "The model returns a dict; the assignment asks for the logits.",
-            f"a tensor of shape {shape}",
-            kind_text(returned),
-        )
-    return assert_tensor(returned, shape, "The logits")
 
 
 def positions(model: Layer, patch_size: int) -> list[str]:
