@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from grader.checks import Draw
-from grader.checks.classifier import VOCAB, WIDTH, is_matrix, may_be_cls, sentences
+from grader.checks.classifier import VOCAB, WIDTH, is_matrix, logits, may_be_cls, sentences
 from grader.checks.cost import attention_costs, polynomial, quadratic_table
 from grader.checks.graph import assert_mean, chain
 from grader.checks.pixelbert import (
@@ -19,7 +19,6 @@ from grader.checks.pixelbert import (
     squares_permuted,
 )
 from grader.checks.pixelbert import WIDTH as PIXEL_WIDTH
-from grader.checks.pixelbert import logits as image_logits
 from grader.checks.positional import assert_encoding
 from grader.checks.training import (
     ADAMW_DECAY,
@@ -455,7 +454,7 @@ def test_a_model_without_learned_positions_is_told_what_it_has():
 @pytest.mark.parametrize("wrap", [lambda t: t, lambda t: (t, None), lambda t: [t]])
 def test_logits_may_come_first_of_several(wrap):
     right = torch.randn(2, CLASSES)
-    assert torch.equal(image_logits(Model(returned=wrap(right)), IMAGES), right)
+    assert torch.equal(logits(Model(returned=wrap(right)), IMAGES, CLASSES), right)
 
 
 @pytest.mark.parametrize(
@@ -464,4 +463,4 @@ def test_logits_may_come_first_of_several(wrap):
 )
 def test_what_are_no_logits_is_told(returned):
     with pytest.raises(CheckFailure):
-        image_logits(Model(returned=returned), IMAGES)
+        logits(Model(returned=returned), IMAGES, CLASSES)
