@@ -48,12 +48,12 @@ SENTENCES: dict[str, str] = {
     "transpose(1, 2), so positions and features are mixed.",
     "heads-interleaved": "Head h takes every H-th feature; it should take d_k features in a row.",
     "heads-single": "n_heads has no effect: it is the attention of a single head.",
-    "heads-sliced-input": "Each head projects only its slice of the input; it projects all features "
-    "of a token to its own d_k.",
+    "heads-sliced-input": "Each head projects only its slice of the input; it projects all "
+    "features of a token to its own d_k.",
     "mask-on-heads": "A (B, T) mask is aligned with the heads; it belongs to batch and keys: "
     "(B, 1, 1, T).",
-    "mask-result-dropped": "The result of masked_fill is not used; without an underscore it changes "
-    "nothing in place.",
+    "mask-result-dropped": "The result of masked_fill is not used; without an underscore it "
+    "changes nothing in place.",
     "heads-shared-projection": "One projection is used for several of query, key, value and "
     "output; each needs its own.",
     "output-projection-missing": "The joined heads are returned as they are; the output "

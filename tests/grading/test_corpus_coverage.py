@@ -1,4 +1,4 @@
-"""Every misconception that has a sentence has a submission that makes it, and the other way round."""
+"""Every misconception with a sentence has a submission that makes it, and the reverse."""
 
 from grader.assignment import assignment_ids
 from reference.misconceptions import SENTENCES
