@@ -4,8 +4,9 @@
 nothing, so it is never compared; PyTorch's own encoder may even leave it out.
 """
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -111,7 +112,8 @@ def assert_block_count(
         f"{attentions} × 4·{d_model}² (attention) + {feed_forward:,} (feed-forward, with biases) + "
         f"{norms} ({attentions + 1} LayerNorms)"
     )
-    misconception = _count_misconception(count, bare, blocks, attentions, d_model, d_ff)
+    shapes = [tuple(parameter.value.shape) for parameter in parameters.values()]
+    misconception = _count_misconception(shapes, bare, blocks, attentions, d_model, d_ff)
     listed = ", ".join(
         f"{name} {shape_text(p.value.shape)}" for name, p in list(parameters.items())[:16]
     )
@@ -132,22 +134,28 @@ def block_count(attentions: int, d_model: int, d_ff: int) -> int:
 
 
 def _count_misconception(
-    count: int, bare: int, blocks: int, attentions: int, d_model: int, d_ff: int
+    shapes: Sequence[tuple[int, ...]],
+    bare: int,
+    blocks: int,
+    attentions: int,
+    d_model: int,
+    d_ff: int,
 ) -> str | None:
     """What a number of parameters means, where it means one thing only."""
+    count = sum(math.prod(shape) for shape in shapes)
     biases = [0, 4 * attentions * d_model]  # none or all: else counts coincide
     one = bare // blocks
-    feed_forward = 2 * d_model * d_ff + d_ff + d_model
     if count == 0:
         return "layers-unregistered"
     if blocks > 1:
         return "layers-shared" if count in [one + bias for bias in biases] else None
     meanings = {
         "norm-missing": [2 * d_model * n for n in range(1, attentions + 2)],
-        "ffn-missing": [feed_forward, feed_forward + 2 * d_model],
         "output-projection-missing": [d_model**2, 2 * d_model**2][:attentions],
         "norm-scalar-gain": [(2 * d_model - 2) * (attentions + 1)],
     }
+    if not any(d_ff in shape for shape in shapes):
+        return "ffn-missing"
     for misconception, missing in meanings.items():
         if any(count == bare - less + bias for less in missing for bias in biases):
             return misconception
@@ -464,7 +472,14 @@ def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], decoder: bool) -
             f"{bare:,} parameters (or {D_MODEL} more for each bias)",
             f"{count:,}: {listed or 'none'}",
             f"d_model = {D_MODEL}, d_ff = {D_FF}",
-            _count_misconception(count, bare, 1, attentions, D_MODEL, D_FF),
+            _count_misconception(
+                [tuple(value.shape) for value in fresh.values()],
+                bare,
+                1,
+                attentions,
+                D_MODEL,
+                D_FF,
+            ),
         )
     return CheckFailure(
         f"The block's values could not be compared, since {error}; a person must look.",

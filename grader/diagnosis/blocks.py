@@ -19,7 +19,7 @@ from torch import Tensor
 from grader.diagnosis.layouts import Parameters, Selector, attention_layouts, bias_layouts
 from reference.misconceptions.blocks import BlockWeights, decoder_block, encoder_block
 
-MORE = 60  # layouts of an attention that are tried where all the rest is known
+MORE = 24  # layouts of an attention that are tried where all the rest is known
 LIKELY = 8  # layouts of an attention under which mistakes are looked for
 D_MODEL, N_HEADS, D_FF = 30, 5, 11  # with 2, 3 or 4 roles and d_k = 6, no two axes are alike
 

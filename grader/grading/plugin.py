@@ -95,7 +95,7 @@ class GradingPlugin:
         assert self._run is not None
         return Student(self._run.session)
 
-    @pytest.fixture(scope="session")
+    @pytest.fixture
     def reference(self) -> Any:
         """The right implementations."""
         return reference_package

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.grading.corpus import Corpus, members
+pytest.register_assert_rewrite("tests.grading.corpus")
+
+from tests.grading.corpus import Corpus, members  # noqa: E402
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

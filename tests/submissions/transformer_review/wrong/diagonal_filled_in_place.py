@@ -9,7 +9,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     d_k = query.size(-1)
     scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(d_k)
     if mask is not None:
-        scores.masked_fill(mask == 0, float("-inf"))
+        scores = scores.masked_fill(mask == 0, float("-inf"))
     weights = torch.softmax(scores, dim=-1)
     return torch.matmul(weights, value), weights
 
@@ -118,7 +118,7 @@ class PixelBERT(nn.Module):
 
 
 def mean_aggregate(features, adjacency):
-    A = adjacency.float().clone()
+    A = adjacency.float()
     A.fill_diagonal_(1.0)
     degree = A.sum(dim=1, keepdim=True)
     return (A / degree) @ features
