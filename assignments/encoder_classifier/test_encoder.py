@@ -1,5 +1,7 @@
 """Milestone 2: padding mask, encoder block and stack. key_padding_mask: True = ignore this key."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
@@ -135,13 +137,14 @@ def test_block_permutation(student, draw):
     [padded([0, 0, 0, 1], [0, 0, 1, 1]), padded([0, 1, 0, 0], [1, 0, 1, 0])],
     ids=["at the end", "anywhere"],
 )
-def test_block_ignores_padded_keys(student, draw, mask):
+def test_block_ignores_padded_keys(student, draw, passed, mask):
     """What stands at padded positions, wherever they are, changes nothing at the others."""
     block = random_block(student.EncoderBlock, draw, **BLOCK)
     x = draw.normal(2, 4, 8)
     other = torch.where(mask[:, :, None], draw.normal(2, 4, 8, scale=5), x)
     before, after = block_output(block, x, mask), block_output(block, other, mask)
-    with means("padding-mask-not-passed"):
+    sound = passed("block_permutation") and passed("layer_known_weights")
+    with means("padding-mask-not-passed") if sound else nullcontext():
         assert_close(
             after[~mask], before[~mask], "The output after padded tokens were changed", atol=1e-4
         )

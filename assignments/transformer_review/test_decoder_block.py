@@ -81,7 +81,7 @@ def test_decoder_known_weights(student, draw):
     assert_known_block(student.DecoderBlock, draw, decoder=True)
 
 
-def test_decoder_is_causal(student, draw):
+def test_decoder_is_causal(student, draw, passed):
     """Changing the future changes nothing before it, at every position."""
     block = random_block(student.DecoderBlock, draw, **SIZES)
     x, memory = draw.normal(2, 5, 8), draw.normal(2, 4, 8)
@@ -94,7 +94,9 @@ def test_decoder_is_causal(student, draw):
         kind = "decoder-not-causal"
         if torch.allclose(after[:, : t - 1], before[:, : t - 1], atol=1e-4) and t > 1:
             kind = "decoder-causal-shifted"  # only the position just before the change sees it
-        assert_close(after[:, :t], before[:, :t], what, atol=1e-4, misconception=kind)
+        sound = passed("layer_known_weights")  # a layer that mixes positions leaks by itself
+        name = kind if sound else None
+        assert_close(after[:, :t], before[:, :t], what, atol=1e-4, misconception=name)
 
 
 def test_decoder_sees_itself_and_the_past(student, draw):

@@ -99,7 +99,6 @@ def block_parameters(definition: Definition) -> set[str]:
             "parameters for every layer",
             "the same names",
             "n_layers = 1, 2",
-            "layers-unregistered",
         )
     return found
 
@@ -117,11 +116,20 @@ def without_exchange(model: Layer, blocks: set[str], draw: Draw) -> dict[str, Te
 
     Then no position reads another one: what is pooled at a position depends on its token alone.
     """
-    values = random_values(model, draw)
+    fresh = {name: parameter.value for name, parameter in model.parameters().items()}
     return {
-        name: torch.zeros_like(value) if name in blocks and is_matrix(value) else value
-        for name, value in values.items()
+        name: torch.zeros_like(value) if name in blocks and holds_weights(fresh[name]) else value
+        for name, value in random_values(model, draw).items()
     }
+
+
+def holds_weights(fresh: Tensor) -> bool:
+    """Whether a freshly made parameter of a block holds weight matrices, in whatever shape.
+
+    Norms begin with ones and zeros, biases have fewer elements than the least matrix of a head.
+    """
+    is_norm = bool(((fresh == 0) | (fresh == 1)).all()) and bool((fresh == 1).any())
+    return fresh.numel() >= WIDTH * WIDTH // 4 and not is_norm
 
 
 def is_matrix(value: Tensor) -> bool:
@@ -231,10 +239,10 @@ def decay_roles(definition: Definition) -> tuple[Layer, set[str], set[str]]:
     fresh = {n: p.value for n, p in model.parameters().items() if p.requires_grad}
     matrices, vectors = set(), set()
     for name, value in fresh.items():
-        small = value.numel() <= 3 * WIDTH  # biases of heads may have two dimensions
-        if is_matrix(value) and not small:
-            if not any(size in (VOCAB, VOCAB + 1, VOCAB + 2) for size in value.shape):
-                matrices.add(name)
+        if holds_weights(value):
+            table = any(size in (VOCAB, VOCAB + 1, VOCAB + 2) for size in value.shape)
+            if is_matrix(value) and not table:
+                matrices.add(name)  # a flat one may hold biases besides: it is in neither set
         elif name in blocks or not may_be_cls(name, fresh):
             vectors.add(name)
     return model, matrices, vectors

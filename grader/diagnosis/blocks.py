@@ -484,8 +484,14 @@ class BlockSearch:
         """The biases of q, k and v that this attention may own."""
         names = [*self._have.biases, *self._rest]
         if len(parts) > 1:
-            own = [n for n in names if any(_owner(n) == _owner(p) for p in parts[index])]
-            names = own or names
+            nearest = {
+                name: max(
+                    range(len(parts)),
+                    key=lambda part: max(shared_start(name, other) for other in parts[part]),
+                )
+                for name in names
+            }
+            names = [name for name in names if nearest[name] == index] or names
         return {name: self._have.shapes[name] for name in self._fresh if name in names}
 
     @staticmethod
@@ -554,8 +560,3 @@ def _norm(x: Tensor) -> Tensor:
 def _same(out: Tensor, row: Tensor) -> bool:
     """Whether every position of an output is this row."""
     return torch.allclose(out, row.expand_as(out), rtol=1e-3, atol=1e-4)
-
-
-def _owner(name: str) -> str:
-    """The first part of a dotted name: the block's own attribute."""
-    return name.partition(".")[0]
