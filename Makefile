@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := demo-out
-ASSIGNMENTS := multi_head_attention encoder_classifier transformer_review
+ASSIGNMENTS := $(patsubst assignments/%/rubric.toml,%,$(wildcard assignments/*/rubric.toml))
 
 .PHONY: demo test check bench clean
 

@@ -1,7 +1,5 @@
 """Milestone 2: padding mask, encoder block and stack. key_padding_mask: True = ignore this key."""
 
-from contextlib import nullcontext
-
 import pytest
 import torch
 
@@ -144,7 +142,7 @@ def test_block_ignores_padded_keys(student, draw, passed, mask):
     other = torch.where(mask[:, :, None], draw.normal(2, 4, 8, scale=5), x)
     before, after = block_output(block, x, mask), block_output(block, other, mask)
     sound = passed("block_permutation") and passed("layer_known_weights")
-    with means("padding-mask-not-passed") if sound else nullcontext():
+    with means("padding-mask-not-passed" if sound else None):
         assert_close(
             after[~mask], before[~mask], "The output after padded tokens were changed", atol=1e-4
         )

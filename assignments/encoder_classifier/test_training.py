@@ -26,6 +26,8 @@ from grader.checks.training import (
     training_losses,
 )
 from grader.errors import CheckFailure
+from reference import warmup_cosine
+from reference.misconceptions.schedule import SCHEDULE_MUTANTS
 
 VOCAB, CLASSES = 12, 3
 SMALL = {"vocab_size": VOCAB, "n_classes": CLASSES, "d_model": 16, "n_heads": 4, "d_ff": 24}
@@ -106,62 +108,20 @@ def test_groups_pass_weight_decay(student, draw, weight_decay):
 # schedule
 
 
-def right_rate(step, warmup, total, lr_max):
-    """The lesson's schedule."""
-    if step < warmup:
-        return lr_max * step / warmup
-    return lr_max * (1 + math.cos(math.pi * (step - warmup) / (total - warmup))) / 2
-
-
-def rates(warmup, total, lr_max):
-    """Known wrong schedules, by misconception."""
-
-    def after(step):
-        return (step - warmup) / (total - warmup)
-
-    def warm(step, otherwise):
-        return lr_max * step / warmup if step < warmup else otherwise
-
-    def cosine(share):
-        return lr_max * (1 + math.cos(math.pi * share)) / 2
-
-    return {
-        "schedule-no-warmup": [
-            lambda s: cosine(s / total), lambda s: cosine(max(0.0, after(s))),
-        ],
-        "schedule-off-by-one": [
-            lambda s: right_rate(s + 1, warmup, total, lr_max),
-            lambda s: lr_max * (s + 1) / warmup if s < warmup else cosine(after(s)),
-            lambda s: lr_max * (s + 1) / (warmup + 1) if s < warmup else cosine(after(s)),
-        ],
-        "schedule-cosine-unshifted": [
-            lambda s: warm(s, cosine(s / total)),
-            lambda s: warm(s, cosine((s - warmup) / total)),
-        ],
-        "schedule-linear-decay": [lambda s: warm(s, lr_max * (1 - after(s)))],
-        "schedule-restarts": [lambda s: warm(s, cosine(2 * after(s)))],
-        "schedule-not-to-zero": [
-            lambda s: warm(s, cosine((s - warmup) / total)),
-            lambda s: warm(s, lr_max),
-            *(
-                lambda s, least=least: warm(s, least * lr_max + (1 - least) * cosine(after(s)))
-                for least in (0.01, 0.05, 0.1)
-            ),
-        ],
-    }  # fmt: skip
-
-
 def assert_rates(student, steps, warmup, total, lr_max):
     """See that the schedule is the lesson's at these steps."""
     got = {s: learning_rate(student.warmup_cosine, s, warmup, total, lr_max) for s in steps}
-    expected = {s: right_rate(s, warmup, total, lr_max) for s in steps}
+    expected = {s: warmup_cosine(s, warmup, total, lr_max) for s in steps}
     wrong = [s for s in steps if abs(got[s] - expected[s]) > 1e-4 * lr_max]
     if not wrong:
         return
     named = [
         name
-        for name, curves in rates(warmup, total, lr_max).items()
-        if any(all(abs(got[s] - curve(s)) < 1e-4 * lr_max for s in steps) for curve in curves)
+        for name, mutants in SCHEDULE_MUTANTS.items()
+        if any(
+            all(abs(got[s] - mutant(s, warmup, total, lr_max)) < 1e-4 * lr_max for s in steps)
+            for mutant in mutants
+        )
     ]
     step = wrong[0]
     raise CheckFailure(

@@ -1,7 +1,9 @@
 """Where assignments and templates lie, and which assignment a submission is for."""
 
 import tomllib
+from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +57,9 @@ def load_assignment(assignment: str | Path) -> Assignment:
     path = folder / "rubric.toml"
     try:
         data = _read(path)
+        rows = cache(lambda name: _rows(folder.parent / name / "rubric.toml"))
         for milestone in data.get("milestones", []):
-            milestone["checks"] = [_inherit(c, folder.parent) for c in milestone.get("checks", [])]
+            milestone["checks"] = [_inherit(check, rows) for check in milestone.get("checks", [])]
         questions = load_questions(folder)
         return Assignment.model_validate({**data, "folder": folder, "questions": questions})
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -69,13 +72,22 @@ def _read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
 
 
-def _inherit(row: Any, assignments: Path) -> Any:
-    """A check's row, with what it does not say taken from the rubric that its test comes from."""
+def _rows(path: Path) -> dict[str, dict[str, Any]]:
+    """The checks' rows of a rubric, by id."""
+    rows = [row for milestone in _read(path)["milestones"] for row in milestone["checks"]]
+    return {row["id"]: row for row in rows}
+
+
+def _inherit(row: Any, rows: Callable[[str], dict[str, dict[str, Any]]]) -> Any:
+    """A check's row, with what it does not say taken from the rubric that its test comes from.
+
+    Args:
+        row: as the rubric has it.
+        rows: the rows of another assignment, by its id.
+    """
     if not isinstance(row, dict) or not isinstance(row.get("from"), str):
         return row
-    path = assignments / row["from"] / "rubric.toml"
-    rows = [r for milestone in _read(path)["milestones"] for r in milestone["checks"]]
-    source: dict[str, Any] = next((r for r in rows if r["id"] == row.get("id")), {})
+    source = rows(row["from"]).get(str(row.get("id")), {})
     taken = {
         key: source[key] for key in ("component", "hint", "lesson", "seconds") if key in source
     }

@@ -1,6 +1,6 @@
 """Many submissions: what counts as one, where reports go, and the gradebook."""
 
-from grader.batch.batch import ClassRow, grade_class, load_report, mark_in_class
+from grader.batch.batch import ClassRow, grade_class, load_report, mark_in_class, mark_report
 from grader.batch.submissions import Found, find_submissions
 
 __all__ = [
@@ -10,4 +10,5 @@ __all__ = [
     "grade_class",
     "load_report",
     "mark_in_class",
+    "mark_report",
 ]

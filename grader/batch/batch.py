@@ -101,12 +101,34 @@ def mark_in_class(out: Path, submission: str, check: str, score: Decimal, commen
     if chosen is None:
         known = ", ".join(row.id for row in rows[:8])
         raise InputError(f"{out} has no report of {submission!r}: there is {known or 'none'}.")
-    mark = make_mark(chosen.report, check, score, comment)
-    write_atomically(out / MARKS, load_marks(out / MARKS).with_mark(mark).to_json())
-    marked = ClassRow(chosen.id, chosen.file, with_marks(chosen.report, [mark]))
-    write_atomically(out / "reports" / f"{submission}.json", marked.report.to_json())
+    file = out / "reports" / f"{submission}.json"
+    report = mark_report(chosen.report, file, out / MARKS, check, score, comment)
+    marked = ClassRow(chosen.id, chosen.file, report)
     rows = [marked if row is chosen else row for row in rows]
     _write_gradebook(out / GRADEBOOK, [m.id for m in chosen.report.milestones], rows)
+    return marked
+
+
+def mark_report(
+    report: Report, file: Path, marks: Path, check: str, score: Decimal, comment: str
+) -> Report:
+    """Enter a person's mark into a report and into the file of marks; returns the marked report.
+
+    Args:
+        report: as it is in `file`.
+        file: the report's file.
+        marks: where marks are kept.
+        check: the id of the check or question.
+        score: the mark.
+        comment: for the student.
+
+    Raises:
+        InputError: there is no such row, it is worth less, or a file cannot be written.
+    """
+    mark = make_mark(report, check, score, comment)
+    write_atomically(marks, load_marks(marks).with_mark(mark).to_json())
+    marked = with_marks(report, [mark])
+    write_atomically(file, marked.to_json())
     return marked
 
 

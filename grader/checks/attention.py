@@ -236,7 +236,7 @@ def assert_weights(
     hidden = torch.zeros(shape) if mask is None else weights * (mask == 0)
     if not is_close(sums, torch.ones_like(sums)) or bool((hidden != 0).any()):
         misconception, sentence = describe(
-            matching(weights, right, _mutants(1, query, key, value, mask))
+            matching(weights, right, _mutants(1, query, key, value, mask).items())
         )
         raise CheckFailure(
             sentence or "The weights of a query do not sum to 1 over the keys that it may see.",
@@ -270,7 +270,7 @@ def _difference(
 ) -> CheckFailure:
     """The failure for a wrong output, diagnosed."""
     candidates = _mutants(0, query, key, value, mask)
-    misconception, sentence = describe(matching(got, expected, candidates))
+    misconception, sentence = describe(matching(got, expected, candidates.items()))
     if misconception is None and mask is not None and bool(torch.isnan(got).any()):
         unmasked = _ask(attend, query, key, value, None).output
         right = scaled_dot_product_attention(query, key, value)[0]

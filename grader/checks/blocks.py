@@ -4,9 +4,8 @@
 nothing, so it is never compared; PyTorch's own encoder may even leave it out.
 """
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from grader.checks.attention import attention_answer, need_output
 from grader.checks.draw import Draw
-from grader.checks.parameters import built
+from grader.checks.parameters import built, is_matrix, listed, values_of
 from grader.checks.tensors import is_close, kind_text, shape_text, show, shown_inputs, value_message
 from grader.diagnosis import describe, matching
 from grader.diagnosis.blocks import (
@@ -39,8 +38,7 @@ def random_values(layer: Layer, draw: Draw) -> dict[str, Tensor]:
     values = {}
     for name, parameter in layer.parameters().items():
         shape = parameter.value.shape
-        wide = sum(size > 1 for size in shape) > 1
-        scale = max(shape) ** -0.5 if wide else 0.6
+        scale = max(shape) ** -0.5 if is_matrix(parameter.value) else 0.6
         values[name] = draw.apart(*shape) * scale
     return values
 
@@ -100,61 +98,58 @@ def assert_block_count(
     Returns:
         The count.
     """
-    parameters = layer.parameters()
-    count = sum(parameter.value.numel() for parameter in parameters.values())
-    norms = (attentions + 1) * 2 * d_model
-    feed_forward = 2 * d_model * d_ff + d_ff + d_model
-    bare = blocks * block_count(attentions, d_model, d_ff)
-    allowed = [bare + blocks * biases * d_model for biases in range(4 * attentions + 1)]
+    values = values_of(layer)
+    count = sum(value.numel() for value in values.values())
+    allowed = allowed_counts(blocks, attentions, d_model, d_ff)
     if count in allowed:
         return count
+    feed_forward, norms = feed_forward_count(d_model, d_ff), (attentions + 1) * 2 * d_model
     each = (
         f"{attentions} × 4·{d_model}² (attention) + {feed_forward:,} (feed-forward, with biases) + "
         f"{norms} ({attentions + 1} LayerNorms)"
     )
-    shapes = [tuple(parameter.value.shape) for parameter in parameters.values()]
-    misconception = _count_misconception(shapes, bare, blocks, attentions, d_model, d_ff)
-    listed = ", ".join(
-        f"{name} {shape_text(p.value.shape)}" for name, p in list(parameters.items())[:16]
-    )
     raise CheckFailure(
         f"{what} has {count:,} parameters; {'each block has' if blocks > 1 else 'it should have'} "
         f"{each}, and {d_model} more for each bias of an attention projection.",
-        f"{bare:,} (or up to {allowed[-1]:,} with biases)",
-        f"{count:,}: {listed or 'none'}",
+        f"{allowed[0]:,} (or up to {allowed[-1]:,} with biases)",
+        f"{count:,}: {listed(values, 16)}",
         f"d_model = {d_model}, d_ff = {d_ff}" + (f", {blocks} layers" if blocks > 1 else ""),
-        misconception,
+        _count_misconception(values, blocks, attentions, d_model, d_ff),
     )
 
 
-def block_count(attentions: int, d_model: int, d_ff: int) -> int:
-    """Parameters of a block without biases in its attentions: 8,416 for (1, 32, 64)."""
-    feed_forward = 2 * d_model * d_ff + d_ff + d_model
-    return attentions * 4 * d_model**2 + feed_forward + (attentions + 1) * 2 * d_model
+def feed_forward_count(d_model: int, d_ff: int) -> int:
+    """Parameters of a feed-forward network, biases included."""
+    return 2 * d_model * d_ff + d_ff + d_model
+
+
+def allowed_counts(blocks: int, attentions: int, d_model: int, d_ff: int) -> list[int]:
+    """The numbers of parameters that so many blocks may have, by the biases of the attentions.
+
+    8,416 to 8,544 for (1, 1, 32, 64).
+    """
+    norms = (attentions + 1) * 2 * d_model
+    bare = attentions * 4 * d_model**2 + feed_forward_count(d_model, d_ff) + norms
+    return [blocks * (bare + biases * d_model) for biases in range(4 * attentions + 1)]
 
 
 def _count_misconception(
-    shapes: Sequence[tuple[int, ...]],
-    bare: int,
-    blocks: int,
-    attentions: int,
-    d_model: int,
-    d_ff: int,
+    values: Mapping[str, Tensor], blocks: int, attentions: int, d_model: int, d_ff: int
 ) -> str | None:
     """What a number of parameters means, where it means one thing only."""
-    count = sum(math.prod(shape) for shape in shapes)
-    biases = [0, 4 * attentions * d_model]  # none or all: else counts coincide
-    one = bare // blocks
+    count = sum(value.numel() for value in values.values())
+    bare, *_, all_biases = allowed_counts(1, attentions, d_model, d_ff)
+    biases = [0, all_biases - bare]  # none or all: else counts coincide
     if count == 0:
         return "layers-unregistered"
     if blocks > 1:
-        return "layers-shared" if count in [one + bias for bias in biases] else None
+        return "layers-shared" if count in (bare, all_biases) else None
     meanings = {
         "norm-missing": [2 * d_model * n for n in range(1, attentions + 2)],
         "output-projection-missing": [d_model**2, 2 * d_model**2][:attentions],
         "norm-scalar-gain": [(2 * d_model - 2) * (attentions + 1)],
     }
-    if not any(d_ff in shape for shape in shapes):
+    if not any(d_ff in value.shape for value in values.values()):
         return "ffn-missing"
     for misconception, missing in meanings.items():
         if any(count == bare - less + bias for less in missing for bias in biases):
@@ -319,11 +314,12 @@ def _by_layer(names: list[str], values: Mapping[str, Tensor]) -> list[dict[str, 
 
 def _same_names(halves: list[list[tuple[str, Tensor]]]) -> bool:
     """Whether both halves have the same names, but for numbers and for the modules around."""
-    plain = [[_plain(name).rpartition(".")[2] for name, _ in half] for half in halves]
+    plain = [[without_numbers(name).rpartition(".")[2] for name, _ in half] for half in halves]
     return plain[0] == plain[1]
 
 
-def _plain(name: str) -> str:
+def without_numbers(name: str) -> str:
+    """A parameter's name with every number as "#"."""
     return re.sub(r"\d+", "#", name)
 
 
@@ -349,9 +345,9 @@ def _reached(
 
 def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) -> BlockReading:
     """The reading of a block that is right; a CheckFailure for one that is not."""
-    fresh = {name: parameter.value for name, parameter in layer.parameters().items()}
+    fresh = values_of(layer)
     try:
-        search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw.generator, decoder)
+        search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw, decoder)
     except Unreadable as error:
         raise _unreadable(error, fresh, decoder) from None
     try:
@@ -437,16 +433,14 @@ def _difference(
     expected = got
     for each in weights:
         expected = right_block(each, x, memory, allowed, decoder)
-        mutants: dict[str, Callable[[], Tensor]] = {}
-        for name, found in (DECODER_MUTANTS if decoder else ENCODER_MUTANTS).items():
-            for number, mutant in enumerate(found):
-                arguments = (x, memory, allowed) if decoder else (x, allowed)
-                mutants[f"{name}#{number}"] = partial(
-                    lambda mutant, each, arguments: mutant(each, N_HEADS, *arguments)[seen],
-                    mutant, each, arguments,
-                )  # fmt: skip
-        ids = [name.partition("#")[0] for name in matching(got[seen], expected[seen], mutants)]
-        misconception, sentence = describe(list(dict.fromkeys(ids)), padding=True)
+        arguments = (each, N_HEADS, x, memory, allowed) if decoder else (each, N_HEADS, x, allowed)
+        candidates = (
+            (name, partial(lambda mutant, given: mutant(*given)[seen], mutant, arguments))
+            for name, variants in (DECODER_MUTANTS if decoder else ENCODER_MUTANTS).items()
+            for mutant in variants
+        )
+        ids = matching(got[seen], expected[seen], candidates)
+        misconception, sentence = describe(ids, padding=True)
         if misconception is not None:
             break
     what = f"With the same weights: {value_message('the output', got)}"
@@ -462,29 +456,21 @@ def _difference(
 
 def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], decoder: bool) -> CheckFailure:
     """The failure for a block that was not read: wrong if it has too few or many parameters."""
-    listed = ", ".join(f"{n} {shape_text(v.shape)}" for n, v in list(fresh.items())[:16])
     attentions = 2 if decoder else 1
     count = sum(value.numel() for value in fresh.values())
-    bare = block_count(attentions, D_MODEL, D_FF)
-    if count not in [bare + biases * D_MODEL for biases in range(4 * attentions + 1)]:
+    allowed = allowed_counts(1, attentions, D_MODEL, D_FF)
+    if count not in allowed:
         return CheckFailure(
             f"The block cannot compute what the recipe says, since {error}.",
-            f"{bare:,} parameters (or {D_MODEL} more for each bias)",
-            f"{count:,}: {listed or 'none'}",
+            f"{allowed[0]:,} parameters (or {D_MODEL} more for each bias)",
+            f"{count:,}: {listed(fresh, 16)}",
             f"d_model = {D_MODEL}, d_ff = {D_FF}",
-            _count_misconception(
-                [tuple(value.shape) for value in fresh.values()],
-                bare,
-                1,
-                attentions,
-                D_MODEL,
-                D_FF,
-            ),
+            _count_misconception(fresh, 1, attentions, D_MODEL, D_FF),
         )
     return CheckFailure(
         f"The block's values could not be compared, since {error}; a person must look.",
         "the values of the reference with the same weights",
-        f"parameters {listed or 'none'}",
+        f"parameters {listed(fresh, 16)}",
         status="review",
     )
 

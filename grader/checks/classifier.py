@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks.blocks import random_values
+from grader.checks.blocks import random_block, random_values, without_numbers
 from grader.checks.draw import Draw
-from grader.checks.parameters import built
+from grader.checks.parameters import built, is_matrix, values_of
 from grader.checks.tensors import assert_tensor, kind_text
 from grader.diagnosis.blocks import shared_start
 from grader.errors import CheckFailure
@@ -30,9 +30,7 @@ def classifier(definition: Definition, **arguments: Any) -> Layer:
 
 def random_classifier(definition: Definition, draw: Draw, **arguments: Any) -> Layer:
     """The same with random parameters, all of them apart."""
-    model = classifier(definition, **arguments)
-    model.set_parameters(random_values(model, draw))
-    return model
+    return random_block(definition, draw, **{**SIZES, "dropout": 0.0, **arguments})
 
 
 def sees(definition: Definition, draw: Draw, first: Tensor, second: Tensor, **sizes: Any) -> bool:
@@ -106,8 +104,8 @@ def block_parameters(definition: Definition) -> set[str]:
 def _signatures(model: Layer) -> dict[str, tuple[str, tuple[int, ...]]]:
     """The names of parameters without numbers, and their shapes, by name."""
     return {
-        name: (re.sub(r"\d+", "#", name), tuple(parameter.value.shape))
-        for name, parameter in model.parameters().items()
+        name: (without_numbers(name), tuple(value.shape))
+        for name, value in values_of(model).items()
     }
 
 
@@ -116,7 +114,7 @@ def without_exchange(model: Layer, blocks: set[str], draw: Draw) -> dict[str, Te
 
     Then no position reads another one: what is pooled at a position depends on its token alone.
     """
-    fresh = {name: parameter.value for name, parameter in model.parameters().items()}
+    fresh = values_of(model)
     return {
         name: torch.zeros_like(value) if name in blocks and holds_weights(fresh[name]) else value
         for name, value in random_values(model, draw).items()
@@ -130,11 +128,6 @@ def holds_weights(fresh: Tensor) -> bool:
     """
     is_norm = bool(((fresh == 0) | (fresh == 1)).all()) and bool((fresh == 1).any())
     return fresh.numel() >= WIDTH * WIDTH // 4 and not is_norm
-
-
-def is_matrix(value: Tensor) -> bool:
-    """Whether a parameter has two dimensions or more, those of size 1 not counted."""
-    return sum(size > 1 for size in value.shape) > 1
 
 
 def assert_pools_cls(definition: Definition, draw: Draw) -> None:

@@ -32,7 +32,7 @@ def assert_mean(define: Definition, features: Tensor, adjacency: Tensor) -> None
     if is_close(got, expected):
         return
     mutants = {name: partial(mutant, features, adjacency) for name, mutant in GRAPH_MUTANTS.items()}
-    misconception, sentence = describe(matching(got, expected, mutants))
+    misconception, sentence = describe(matching(got, expected, mutants.items()))
     raise CheckFailure(
         f"{value_message('The result', got)} {sentence or ''}".strip(),
         show(expected),

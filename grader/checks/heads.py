@@ -24,7 +24,7 @@ def assert_split(split: Definition, x: Tensor, n_heads: int) -> None:
     got = assert_tensor(split(x, n_heads), expected.shape, "The result")
     if not is_close(got, expected):
         candidates = {name: partial(mutant, x, n_heads) for name, mutant in SPLIT_MUTANTS.items()}
-        misconception, sentence = describe(matching(got, expected, candidates))
+        misconception, sentence = describe(matching(got, expected, candidates.items()))
         raise CheckFailure(
             f"The features are not where they belong. {sentence or ''}".strip(),
             show(expected),
@@ -45,7 +45,7 @@ def assert_merge(merge: Definition, x: Tensor) -> None:
     got = assert_tensor(merge(x), expected.shape, "The result")
     if not is_close(got, expected):
         candidates = {name: partial(mutant, x) for name, mutant in MERGE_MUTANTS.items()}
-        misconception, sentence = describe(matching(got, expected, candidates))
+        misconception, sentence = describe(matching(got, expected, candidates.items()))
         raise CheckFailure(
             f"The features are not where they belong. {sentence or ''}".strip(),
             show(expected),

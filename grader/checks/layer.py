@@ -7,7 +7,7 @@ from torch import Tensor
 
 from grader.checks.attention import AttentionAnswer, attention_answer, need_output, need_weights
 from grader.checks.draw import Draw
-from grader.checks.parameters import built
+from grader.checks.parameters import built, listed
 from grader.checks.tensors import is_close, show, shown_inputs
 from grader.diagnosis import Reading, describe, matching, read_by_gradients, read_by_name
 from grader.errors import CheckFailure
@@ -107,12 +107,11 @@ def assert_known_weights(
         parameters = randomise(layer, draw, d_model)
     if guess is not None and guess.misconception:
         raise guess
-    listed = ", ".join(f"{name} {tuple(p.shape)}" for name, p in list(parameters.items())[:12])
     raise CheckFailure(
         "The layer's parameters could not be matched with W_Q, W_K, W_V and W_O, so its values "
         "could not be compared; a person must look.",
         "the values of the reference with the same weights",
-        f"parameters {listed or 'none'}",
+        f"parameters {listed(parameters, 12)}",
         status="review",
     )
 
@@ -147,7 +146,7 @@ def _compare(
             )
             for name, mutant in LAYER_MUTANTS.items()
         }  # fmt: skip
-        misconception, sentence = describe(matching(got, expected, candidates))
+        misconception, sentence = describe(matching(got, expected, candidates.items()))
         what = "the weights are" if weights else "the output is"
         under = " under a mask" if masked else ""
         return CheckFailure(

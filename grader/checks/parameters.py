@@ -1,6 +1,9 @@
 """Checks of a module's parameters: how many, and whether they train."""
 
+from collections.abc import Mapping
 from typing import Any
+
+from torch import Tensor
 
 from grader.checks.tensors import kind_text
 from grader.errors import CheckFailure
@@ -15,6 +18,22 @@ def built(definition: Definition, **arguments: Any) -> Layer:
             f"{definition.name}(…) does not make a module.", "an nn.Module", kind_text(layer)
         )
     return layer
+
+
+def is_matrix(value: Tensor) -> bool:
+    """Whether a parameter has two dimensions or more, those of size 1 not counted."""
+    return sum(size > 1 for size in value.shape) > 1
+
+
+def listed(values: Mapping[str, Tensor], most: int) -> str:
+    """The first few parameters with their shapes, for a message; "none" where there is none."""
+    first = list(values.items())[:most]
+    return ", ".join(f"{name} {tuple(value.shape)}" for name, value in first) or "none"
+
+
+def values_of(layer: Layer) -> dict[str, Tensor]:
+    """The values of a layer's parameters by name."""
+    return {name: parameter.value for name, parameter in layer.parameters().items()}
 
 
 def assert_parameter_count(
@@ -34,8 +53,8 @@ def assert_parameter_count(
     Returns:
         The count.
     """
-    parameters = layer.parameters()
-    count = sum(parameter.value.numel() for parameter in parameters.values())
+    values = values_of(layer)
+    count = sum(value.numel() for value in values.values())
     bare = matrices * d_model**2
     if count in [bare + bias * d_model for bias in range(biases + 1)]:
         return count
@@ -48,14 +67,11 @@ def assert_parameter_count(
             f" {missing} are missing: is a projection left out, shared, kept in a plain list, "
             "or made outside __init__?"
         )
-    listed = ", ".join(
-        f"{name} {tuple(p.value.shape)}" for name, p in list(parameters.items())[:12]
-    )
     raise CheckFailure(
         f"The layer has {count} parameters, but {what} have {bare}, "
         f"and {d_model} more for each bias.{advice}",
         f"{bare} (or {bare + d_model} … {bare + biases * d_model} with biases)",
-        f"{count}: {listed or 'none'}",
+        f"{count}: {listed(values, 12)}",
         f"d_model = {d_model}",
         misconception,
     )

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.checks.blocks import random_values
-from grader.checks.classifier import is_matrix, logits
+from grader.checks.blocks import random_block, random_values
+from grader.checks.classifier import logits
 from grader.checks.draw import Draw
-from grader.checks.parameters import built
+from grader.checks.parameters import is_matrix, listed
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 
@@ -25,9 +25,7 @@ OUTER = (PATCH**2, PATCH, 4, 5, 2, CLASSES)
 
 def random_model(definition: Definition, draw: Draw, **arguments: Any) -> Layer:
     """A model of the submission, of small sizes unless others are given, with random parameters."""
-    model = built(definition, **{**SIZES, **arguments})
-    model.set_parameters(random_values(model, draw))
-    return model
+    return random_block(definition, draw, **{**SIZES, **arguments})
 
 
 def positions(model: Layer, patch_size: int) -> list[str]:
@@ -45,11 +43,10 @@ def positions(model: Layer, patch_size: int) -> list[str]:
             if math.prod(shape) in (side**2, side**2 + 1, side) and shape:
                 found.append(name)
     if not found:
-        listed = ", ".join(f"{n} {tuple(p.value.shape)}" for n, p in list(parameters.items())[:8])
         raise CheckFailure(
             f"There are no learned positions for {side**2} patches (and perhaps [CLS]).",
             f"a parameter of shape ({side**2 + 1}, {WIDTH}) or ({side**2}, {WIDTH})",
-            listed,
+            listed({name: parameter.value for name, parameter in parameters.items()}, 8),
             f"patch_size = {patch_size}, d_model = {WIDTH}",
             "pe-missing",
         )

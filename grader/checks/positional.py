@@ -1,6 +1,5 @@
 """Checks of the sinusoidal positional encoding: (max_len, d_model) -> (max_len, d_model)."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -39,13 +38,12 @@ def assert_encoding(define: Definition, max_len: int, d_model: int) -> None:
     wrong = ~((got - expected).abs() <= tolerance)
     if not bool(wrong.any()):
         return
-    candidates: dict[str, Callable[[], Tensor]] = {
-        f"{name}#{number}": partial(mutant, max_len, d_model)
+    candidates = (
+        (name, partial(mutant, max_len, d_model))
         for name, mutants in POSITIONAL_MUTANTS.items()
-        for number, mutant in enumerate(mutants)
-    }
-    ids = [name.partition("#")[0] for name in matching(got, expected, candidates)]
-    misconception, sentence = describe(list(dict.fromkeys(ids)))
+        for mutant in mutants
+    )
+    misconception, sentence = describe(matching(got, expected, candidates))
     position, column = (int(index) for index in wrong.nonzero()[0])
     rows = slice(position, position + SHOWN[0])
     columns = slice(0, max(SHOWN[1], column + 1)) if column < 8 else slice(column, column + 1)

@@ -153,11 +153,11 @@ def shown_inputs(**inputs: Any) -> str:
 
 
 @contextmanager
-def means(misconception: str, raised_only: bool = False) -> Iterator[None]:
+def means(misconception: str | None, raised_only: bool = False) -> Iterator[None]:
     """Say what it means when the checks inside fail, for want of anything more exact.
 
     Args:
-        misconception: its id.
+        misconception: its id; None says nothing.
         raised_only: only when the student's code raises.
     """
     try:

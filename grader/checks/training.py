@@ -55,8 +55,6 @@ def group_decays(define: Definition, model: Layer, weight_decay: float) -> dict[
 
 def _parameters(params: Any) -> list[Any]:
     """The parameters of a group: one, several, or pairs of name and parameter."""
-    if isinstance(params, Tensor):
-        return [params]
     if not isinstance(params, (list, tuple)):
         return [params]
     return [

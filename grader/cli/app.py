@@ -211,9 +211,8 @@ def mark(
     comment: Annotated[str, typer.Option("--comment", "-c", help="For the student.")] = "",
 ) -> None:
     """Enter a person's mark and comment for a row; regrading keeps it."""
-    from grader.batch import load_report, mark_in_class
-    from grader.batch.batch import write_atomically
-    from grader.grading.marks import load_marks, make_mark, marks_file, with_marks
+    from grader.batch import load_report, mark_in_class, mark_report
+    from grader.grading.marks import marks_file
     from grader.report.terminal import points
 
     value = _points(score)
@@ -223,11 +222,7 @@ def mark(
         report = mark_in_class(source, submission, check, value, comment).report
     else:
         report = load_report(source)
-        entered = make_mark(report, check, value, comment)
-        kept = marks_file(source)
-        write_atomically(kept, load_marks(kept).with_mark(entered).to_json())
-        report = with_marks(report, [entered])
-        write_atomically(source, report.to_json())
+        report = mark_report(report, source, marks_file(source), check, value, comment)
     row = next(row for row in report.checks() if row.id == check)
     print(
         f"{check}: {points(row.score)} of {points(row.max_score)}; "

@@ -11,13 +11,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from grader.diagnosis.layouts import Parameters, Selector, attention_layouts, bias_layouts
-from reference.misconceptions.blocks import BlockWeights, decoder_block, encoder_block
+from reference.misconceptions.blocks import (
+    BlockWeights,
+    decoder_block,
+    encoder_block,
+    layer_norm,
+)
 
 MORE = 24  # layouts of an attention that are tried where all the rest is known
 LIKELY = 8  # layouts of an attention under which mistakes are looked for
@@ -27,6 +33,16 @@ D_MODEL, N_HEADS, D_FF = 30, 5, 11  # with 2, 3 or 4 roles and d_k = 6, no two a
 Ask = Callable[[Parameters, Tensor, Tensor], Tensor]
 # as Ask, with a probe (B, T, D): which parameters the gradient of sum(output · probe) reaches
 Reached = Callable[[Parameters, Tensor, Tensor], set[str]]
+
+
+class Draws(Protocol):
+    """Draws random tensors."""
+
+    def normal(self, *shape: int) -> Tensor:
+        """Standard normal values."""
+
+    def apart(self, *shape: int) -> Tensor:
+        """Values of either sign, of size 0.3 to 1."""
 
 
 class Unreadable(Exception):
@@ -42,6 +58,18 @@ class Unreadable(Exception):
         super().__init__(message)
         self.usual = usual
         self.reading = reading
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Selects the parameter of a name, as a vector; zeros for no name."""
+
+    name: str
+    size: int = D_MODEL
+
+    def __call__(self, values: Parameters) -> Tensor:
+        """The vector, out of a block's parameter values by name."""
+        return values[self.name].reshape(-1) if self.name else torch.zeros(self.size)
 
 
 @dataclass(frozen=True)
@@ -138,26 +166,21 @@ class BlockSearch:
         fresh: the block's freshly made parameters, by name in order of registration.
         ask: sets parameters and calls the block.
         reached: which parameters a gradient reaches.
-        generator: where random values come from.
+        draw: where random values come from.
         decoder: whether it is a decoder block.
     """
 
     def __init__(
-        self,
-        fresh: Parameters,
-        ask: Ask,
-        reached: Reached,
-        generator: torch.Generator,
-        decoder: bool,
+        self, fresh: Parameters, ask: Ask, reached: Reached, draw: Draws, decoder: bool
     ) -> None:
         self._fresh = fresh
         self._ask = ask
         self._reached = reached
-        self._generator = generator
+        self._draw = draw
         self._decoder = decoder
         self._have = take_inventory(fresh, 2 if decoder else 1)
-        self._x = self._normal(1, 3, D_MODEL)
-        self._memory = self._normal(1, 4, D_MODEL)
+        self._x = draw.normal(1, 3, D_MODEL)
+        self._memory = draw.normal(1, 4, D_MODEL)
         self._rest: list[str] = []  # vectors that no norm and no output bias has taken
         self._first_gain = ""
 
@@ -182,19 +205,13 @@ class BlockSearch:
         unplaced = self.unplaced(likely[0]) if likely else []
         yield likely, unplaced
         if problem.reading is not None:
-            parts = self._parts_by_order()
-            options = [
-                attention_layouts({n: self._have.shapes[n] for n in part}, D_MODEL, N_HEADS)
-                for part in parts
-            ]
-            layouts = itertools.islice(zip(*options, strict=False), MORE)
             known = problem.reading.attentions
             readings = [
                 replace(
                     problem.reading,
                     attentions=tuple({**k, **f} for k, f in zip(known, found, strict=True)),
                 )
-                for found in layouts
+                for found in self._layouts_by_order(MORE)
             ]
             yield readings, [*self._have.biases, *self._rest]
         elif likely:
@@ -207,7 +224,7 @@ class BlockSearch:
                     shifts=tuple(base.shifts[i] for i in order),
                     attentions=off,
                 )
-                for base in {id(r.w1): r for r in likely}.values()
+                for base in self._likely_frames()
                 for order in orders
             ]
             yield readings, [*unplaced, *self._have.matrices]
@@ -217,26 +234,43 @@ class BlockSearch:
 
         The attentions' biases have no place in these readings: set them to 0 (`unplaced`).
         """
+        for base in self._likely_frames():
+            for attentions in self._layouts_by_order(LIKELY):
+                yield replace(base, attentions=attentions)
+
+    def _likely_frames(self) -> Iterator[BlockReading]:
+        """Likely readings of all but the attentions: one for each order of the two matrices."""
         have = self._have
         left = list(have.vectors)
         shifts = []
         for gain in have.gains:
             shifts.append(self._nearest(gain, left))
             left = [name for name in left if name != shifts[-1]]
-        parts = self._parts_by_order()
         for w1, w2 in self._orientations():
-            c2 = self._nearest(w2[0], left)
-            base = BlockReading(
-                tuple(_named(gain) for gain in have.gains),
-                tuple(_named(shift) for shift in shifts),
+            yield BlockReading(
+                tuple(Vector(gain) for gain in have.gains),
+                tuple(Vector(shift) for shift in shifts),
                 w1[1],
-                _named(have.hidden[2] or "", D_FF),
+                Vector(have.hidden[2] or "", D_FF),
                 w2[1],
-                _named(c2),
+                Vector(self._nearest(w2[0], left)),
                 (),
             )
-            for attentions in self._likely_attentions(parts):
-                yield replace(base, attentions=attentions)
+
+    def unplaced(self, reading: BlockReading) -> list[str]:
+        """The biases that a likely reading has no place for."""
+        selectors = (*reading.shifts, reading.c2)
+        placed = {selector.name for selector in selectors if isinstance(selector, Vector)}
+        names = [name for name in self._have.vectors if name not in placed]
+        return [*names, *self._have.biases]
+
+    def _layouts_by_order(self, most: int) -> Iterator[tuple[Mapping[str, Selector], ...]]:
+        """The first few layouts of the attentions, without biases."""
+        options = [
+            attention_layouts({n: self._have.shapes[n] for n in part}, D_MODEL, N_HEADS)
+            for part in self._parts_by_order()
+        ]
+        return itertools.islice(zip(*options, strict=False), most)
 
     def _nearest(self, name: str, others: Sequence[str]) -> str:
         """Of some parameters the one that belongs to `name`: by its name, then by its place."""
@@ -252,51 +286,17 @@ class BlockSearch:
 
         return min(others, key=distance, default="")
 
-    def unplaced(self, reading: BlockReading) -> list[str]:
-        """The biases that a likely reading has no place for."""
-        marks = {
-            name: torch.full_like(value, float(number))
-            for number, (name, value) in enumerate(self._fresh.items())
-        }
-        placed = [selector(marks) for selector in (*reading.shifts, reading.c2)]
-        numbers = {int(vector[0]) for vector in placed}
-        names = [n for n in self._have.vectors if int(marks[n].flatten()[0]) not in numbers]
-        return [*names, *self._have.biases]
-
-    def _likely_attentions(
-        self, parts: list[list[str]]
-    ) -> Iterator[tuple[Mapping[str, Selector], ...]]:
-        """The first few layouts of the attentions, without biases."""
-        options = []
-        for part in parts:
-            shapes = {name: self._have.shapes[name] for name in part}
-            layouts = attention_layouts(shapes, D_MODEL, N_HEADS)
-            found = list(itertools.islice(layouts, LIKELY))
-            options.append(found)
-        yield from zip(*options, strict=False)
-
     # steps
-
-    def _normal(self, *shape: int) -> Tensor:
-        return torch.randn(*shape, generator=self._generator)
-
-    def _apart(self, shape: Sequence[int]) -> Tensor:
-        """Values of either sign, of size 0.3 to 1."""
-        signs = torch.randint(0, 2, tuple(shape), generator=self._generator) * 2 - 1
-        return signs * (0.3 + 0.7 * torch.rand(*shape, generator=self._generator))
 
     def _random(self, zero: Sequence[str] = ()) -> dict[str, Tensor]:
         """Random values for every parameter, zeros for those named."""
-        scale = D_MODEL**-0.5
+        flat = {*self._have.gains, *self._have.vectors, *self._have.biases}
         return {
             name: torch.zeros_like(value)
             if name in zero
-            else self._apart(value.shape) * (scale if name not in self._flat() else 0.7)
+            else self._draw.apart(*value.shape) * (0.7 if name in flat else D_MODEL**-0.5)
             for name, value in self._fresh.items()
         }
-
-    def _flat(self) -> set[str]:
-        return {*self._have.gains, *self._have.vectors, *self._have.biases}
 
     def _peel(self) -> BlockReading:
         """Norms, feed-forward network and output biases, with the attentions' matrices at 0."""
@@ -314,12 +314,11 @@ class BlockSearch:
 
         off[order[0]] = values[order[0]]
         out = self._out(off)
-        feed_forward = self._feed_forward(out, values, vectors, order[0], last)
-        c2, shift, (w1, w2) = feed_forward
+        c2, shift, (w1, w2) = self._feed_forward(out, values, vectors, order[0], last)
         shifts.insert(0, shift)
         vectors = [name for name in vectors if name not in (c2, shift)]
         reading = BlockReading(
-            (), (), w1[1], _named(have.hidden[2] or "", D_FF), w2[1], _named(c2), ()
+            (), (), w1[1], Vector(have.hidden[2] or "", D_FF), w2[1], Vector(c2), ()
         )
         biases: list[str] = []
         left = [gain for gain in gains if gain not in order]
@@ -340,9 +339,9 @@ class BlockSearch:
         self._rest, self._first_gain = vectors, order[0]
         return replace(
             reading,
-            gains=tuple(_named(name) for name in order),
-            shifts=tuple(_named(name) for name in shifts),
-            attentions=tuple({"bo": _named(bias)} if bias else {} for bias in biases),
+            gains=tuple(Vector(name) for name in order),
+            shifts=tuple(Vector(name) for name in shifts),
+            attentions=tuple({"bo": Vector(bias)} if bias else {} for bias in biases),
         )
 
     def _out(self, values: Parameters) -> Tensor:
@@ -374,14 +373,15 @@ class BlockSearch:
 
         All positions carry that shift alone, so out = norm(shift + FFN(shift)).
         """
-        hidden_bias = _named(self._have.hidden[2] or "", D_FF)(values)
+        hidden_bias = Vector(self._have.hidden[2] or "", D_FF)(values)
         for w1, w2 in self._orientations():
             for before in vectors:
                 h = values[before]
-                mixed = h + w2[1](values) @ torch.relu(w1[1](values) @ h + hidden_bias)
+                hidden = F.linear(h, w1[1](values), hidden_bias)
+                mixed = h + F.linear(torch.relu(hidden), w2[1](values))
                 for c2 in [*(name for name in vectors if name != before), ""]:
                     end = mixed + values[c2] if c2 else mixed
-                    if _same(out, _norm(end) * values[gain] + values[shift]):
+                    if _same(out, layer_norm(end, values[gain], values[shift])):
                         return c2, before, (w1, w2)
         raise Unreadable(
             "its feed-forward part is not Linear, ReLU, Linear, Add & Norm", usual=True
@@ -407,9 +407,9 @@ class BlockSearch:
                         name = [bias, *biases][index]
                         h = h + values[name] if name else h
                     else:
-                        hidden = reading.w1(values) @ h.mT + reading.c1(values)[:, None]
-                        h = h + (reading.w2(values) @ torch.relu(hidden)).mT + reading.c2(values)
-                    h = _norm(h) * values[gain] + values[shift]
+                        hidden = F.linear(h, reading.w1(values), reading.c1(values))
+                        h = h + F.linear(torch.relu(hidden), reading.w2(values), reading.c2(values))
+                    h = layer_norm(h, values[gain], values[shift])
                 if torch.allclose(out, h, rtol=1e-3, atol=1e-4):
                     return bias, before
         raise Unreadable("an attention is not followed by Add & Norm", usual=True)
@@ -542,19 +542,10 @@ def shared_start(first: Sequence[Any], second: Sequence[Any]) -> int:
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
-def _named(name: str, size: int = D_MODEL) -> Selector:
-    """The parameter of that name as a vector; zeros for no name."""
-    return lambda values: values[name].reshape(-1) if name else torch.zeros(size)
-
-
 def _oriented(values: Parameters, name: str, rows: int) -> Tensor:
     """A matrix with that many rows: the parameter, or its transpose."""
     matrix = values[name].squeeze()
     return matrix if matrix.shape[0] == rows else matrix.T
-
-
-def _norm(x: Tensor) -> Tensor:
-    return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=1e-5)
 
 
 def _same(out: Tensor, row: Tensor) -> bool:

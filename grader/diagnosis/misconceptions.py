@@ -1,6 +1,6 @@
 """Which wrong implementation gives the very numbers that a submission gave."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from reference.misconceptions import PADDING_SENTENCES, SENTENCES
 
 
 def matching(
-    got: Tensor, expected: Tensor, candidates: Mapping[str, Callable[[], Tensor]]
+    got: Tensor, expected: Tensor, candidates: Iterable[tuple[str, Callable[[], Tensor]]]
 ) -> list[str]:
     """The ids of the candidates whose answer is `got`.
 
@@ -20,13 +20,19 @@ def matching(
     Args:
         got: the submission's answer.
         expected: the right answer.
-        candidates: for each id, what computes the wrong answer on the same input.
+        candidates: ids, each with what computes the wrong answer on the same input; an id may come
+            several times, with variants of the mistake.
+
+    Returns:
+        The ids that match, each once.
     """
     defined = ~torch.isnan(got).any(dim=-1)
     if not bool(defined.any()):
         return []
     found = []
-    for name, compute in candidates.items():
+    for name, compute in candidates:
+        if name in found:
+            continue
         try:
             wrong = compute()
         except (RuntimeError, IndexError, ValueError):
@@ -40,6 +46,17 @@ def matching(
     return found
 
 
+def sentence_of(name: str, padding: bool = False) -> str | None:
+    """What a misconception is, in a sentence; None for one that has none.
+
+    Args:
+        name: its id.
+        padding: whether the mask is one of padding, where True = ignore.
+    """
+    special = PADDING_SENTENCES.get(name) if padding else None
+    return special or SENTENCES.get(name)
+
+
 def describe(ids: list[str], padding: bool = False) -> tuple[str | None, str | None]:
     """The id and the sentence for matching misconceptions: all are named where several match.
 
@@ -49,8 +66,7 @@ def describe(ids: list[str], padding: bool = False) -> tuple[str | None, str | N
     """
     if not ids:
         return None, None
-    known = {**SENTENCES, **(PADDING_SENTENCES if padding else {})}
-    sentences = [known[name] for name in ids if name in known]
+    sentences = [told for name in ids if (told := sentence_of(name, padding))]
     if len(ids) == 1:
         return ids[0], sentences[0] if sentences else None
     return ids[0], "One of these, which give the same numbers here: " + " Or: ".join(sentences)

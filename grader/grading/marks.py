@@ -5,18 +5,15 @@ import json
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grader.errors import InputError
 from grader.report import CheckRow, Finding, MilestoneRow, Report
-from grader.report.model import plain_number
+from grader.report.model import Score
 
 SCHEMA: Literal["transformer-grader/marks/1"] = "transformer-grader/marks/1"
-Points = Annotated[
-    Decimal, Field(ge=0), PlainSerializer(plain_number, return_type=int | float, when_used="json")
-]
 
 
 class Mark(BaseModel):
@@ -34,7 +31,7 @@ class Mark(BaseModel):
 
     submission: str
     check: str
-    score: Points
+    score: Score
     comment: str = ""
     answer: str = ""
 
@@ -122,24 +119,10 @@ def with_marks(report: Report, marks: Iterable[Mark]) -> Report:
         for row in milestone.checks:
             mark = by_check.pop(row.id, None)
             if mark is not None and mark.answer != _digest(row):
-                findings.append(
-                    Finding(
-                        kind="review",
-                        message=_changed(row.id),
-                        location=row.location,
-                    )
-                )
+                message = _changed(row.id)
+                findings.append(Finding(kind="review", message=message, location=row.location))
             rows.append(row if mark is None else _marked(row, mark))
-        score = sum((row.score for row in rows), Decimal(0))
-        milestones.append(
-            MilestoneRow(
-                id=milestone.id,
-                title=milestone.title,
-                score=score,
-                max_score=milestone.max_score,
-                checks=tuple(rows),
-            )
-        )
+        milestones.append(MilestoneRow.of(milestone.id, milestone.title, milestone.max_score, rows))
     findings += [
         Finding(kind="review", message=f"There is a mark for {name}, which is no row any more.")
         for name in by_check

@@ -13,6 +13,7 @@ import pytest
 import reference as reference_package
 from grader.assignment import Assignment, Check
 from grader.checks.draw import Draw
+from grader.diagnosis import sentence_of
 from grader.errors import (
     AssignmentError,
     CheckFailure,
@@ -26,7 +27,6 @@ from grader.grading.titles import PREFIX
 from grader.intake import Note
 from grader.report import Status
 from grader.student import Session, Student
-from reference.misconceptions import PADDING_SENTENCES, SENTENCES
 
 
 @dataclass
@@ -200,10 +200,8 @@ def classify(error: BaseException) -> Outcome:
     match error:
         case CheckFailure():
             message = error.message
-            known = SENTENCES
-            if "padding" in f"{message} {error.shown}":
-                known = {**SENTENCES, **PADDING_SENTENCES}
-            sentence = known.get(error.misconception or "", "")
+            padding = "padding" in f"{message} {error.shown}"
+            sentence = sentence_of(error.misconception or "", padding) or ""
             if sentence not in message and error.misconception != "not-implemented":
                 message = f"{message} {sentence}"
             if error.shown:

@@ -68,13 +68,7 @@ def questions_row(
 
 def milestone(questions: Questions, rows: Sequence[CheckRow]) -> MilestoneRow:
     """The milestone that the questions are, of these rows."""
-    return MilestoneRow(
-        id=MILESTONE,
-        title=questions.title,
-        score=sum((row.score for row in rows), Decimal(0)),
-        max_score=questions.points,
-        checks=tuple(rows),
-    )
+    return MilestoneRow.of(MILESTONE, questions.title, questions.points, rows)
 
 
 def question_title(question: Question) -> str:

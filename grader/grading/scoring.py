@@ -135,13 +135,7 @@ def _notes(submission: Submission, session: "Session", asked: list[Note]) -> lis
 
 def milestone_row(milestone: Milestone, rows: list[CheckRow]) -> MilestoneRow:
     """A milestone with its rows, and their sum."""
-    return MilestoneRow(
-        id=milestone.id,
-        title=milestone.title,
-        score=sum((row.score for row in rows), Decimal(0)),
-        max_score=milestone.points,
-        checks=tuple(rows),
-    )
+    return MilestoneRow.of(milestone.id, milestone.title, milestone.points, rows)
 
 
 def refusal(

@@ -1,6 +1,7 @@
 """What grading a submission comes to: the report, its JSON, and its sums."""
 
 import json
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Annotated, Literal, Self
 
@@ -68,6 +69,15 @@ class MilestoneRow(_Model):
     score: Score
     max_score: Score
     checks: tuple[CheckRow, ...]
+
+    @classmethod
+    def of(
+        cls, milestone: str, title: str, max_score: Decimal, rows: Iterable[CheckRow]
+    ) -> "MilestoneRow":
+        """A milestone with its rows, and their sum."""
+        checks = tuple(rows)
+        score = sum((row.score for row in checks), Decimal(0))
+        return cls(id=milestone, title=title, score=score, max_score=max_score, checks=checks)
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

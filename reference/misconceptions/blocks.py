@@ -1,6 +1,5 @@
 """Wrong encoder and decoder blocks over given weights: the right block with one part replaced."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -9,9 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from reference.misconceptions.attention import ATTENTION_MUTANTS
-from reference.misconceptions.heads import MERGE_MUTANTS, SPLIT_MUTANTS
-from reference.misconceptions.layer import Layer, Weights, layer
+from reference.misconceptions.layer import LAYER_MUTANTS, Layer, Weights, layer
 
 Sublayer = Callable[[Tensor], Tensor]
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -140,17 +137,13 @@ def encoder_block(
         stale_residual: whether the second residual is the block's input.
     """
 
-    def norm(index: int) -> Sublayer:
-        chosen = recipe.norms[index]
-        return lambda h: recipe.norm(h, weights.gains[chosen], weights.shifts[chosen])
-
     def attend(h: Tensor) -> Tensor:
         return recipe.self_attention(weights.attentions[0], n_heads, h, h, h, allowed)[0]
 
-    h = recipe.add_norms[0](x, attend, norm(0))
+    h = recipe.add_norms[0](x, attend, _norm(weights, recipe, 0))
     if stale_residual:
-        return norm(1)(x + _feed_forward(weights, recipe)(h))
-    return recipe.add_norms[1](h, _feed_forward(weights, recipe), norm(1))
+        return _norm(weights, recipe, 1)(x + _feed_forward(weights, recipe)(h))
+    return recipe.add_norms[1](h, _feed_forward(weights, recipe), _norm(weights, recipe, 1))
 
 
 def decoder_block(
@@ -183,10 +176,6 @@ def decoder_block(
     length = x.shape[1]
     causal = torch.ones(length, length, dtype=torch.bool).tril()
 
-    def norm(index: int) -> Sublayer:
-        chosen = recipe.norms[index]
-        return lambda h: recipe.norm(h, weights.gains[chosen], weights.shifts[chosen])
-
     def attend(h: Tensor) -> Tensor:
         return recipe.self_attention(weights.attentions[0], n_heads, h, h, h, causal)[0]
 
@@ -197,9 +186,19 @@ def decoder_block(
         return recipe.cross_attention(weights.attentions[1], n_heads, query, kept, kept, mask)[0]
 
     first, second = (cross, attend) if cross_first else (attend, cross)
-    h = recipe.add_norms[0](x, first, norm(0))
-    h = norm(1)(x + second(h)) if stale_residual else recipe.add_norms[1](h, second, norm(1))
-    return recipe.add_norms[2](h, _feed_forward(weights, recipe), norm(2))
+    h = recipe.add_norms[0](x, first, _norm(weights, recipe, 0))
+    h = (
+        _norm(weights, recipe, 1)(x + second(h))
+        if stale_residual
+        else recipe.add_norms[1](h, second, _norm(weights, recipe, 1))
+    )
+    return recipe.add_norms[2](h, _feed_forward(weights, recipe), _norm(weights, recipe, 2))
+
+
+def _norm(weights: BlockWeights, recipe: Recipe, index: int) -> Sublayer:
+    """The norm after a sublayer."""
+    chosen = recipe.norms[index]
+    return lambda h: recipe.norm(h, weights.gains[chosen], weights.shifts[chosen])
 
 
 def _feed_forward(weights: BlockWeights, recipe: Recipe) -> Sublayer:
@@ -234,28 +233,21 @@ def _causal(
     )
 
 
-def _unmasked(
-    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    del mask
-    return layer(weights, n_heads, query, key, value, None)
-
-
 def _shifted(
-    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    weights: Weights,
+    n_heads: int,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    diagonal: int,
 ) -> tuple[Tensor, Tensor]:
-    strictly = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril(-1)
+    """A causal mask that is off by some positions; a query without keys gets zeros."""
     del mask
-    hidden = layer(weights, n_heads, query, key, value, strictly)
-    return torch.nan_to_num(hidden[0]), hidden[1]
-
-
-def _one_ahead(
-    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    del mask
-    ahead = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril(1)
-    return layer(weights, n_heads, query, key, value, ahead)
+    seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril(diagonal)
+    output, attended = layer(weights, n_heads, query, key, value, seen)
+    return torch.nan_to_num(output), attended
 
 
 def _unprojected(
@@ -268,33 +260,21 @@ def _unprojected(
     return layer(plain, n_heads, query, key, value, mask)
 
 
-def _attentions() -> dict[str, Layer]:
-    """Wrong attentions that can stand inside a block, whose input is query, key and value."""
-    return {
-        **{
-            name: partial(layer, attend=mutant)
-            for name, mutant in ATTENTION_MUTANTS.items()
-            if name not in ("query-key-swapped", "values-are-keys", "causal-built-in")
-        },
-        **{name: partial(layer, split=split) for name, split in SPLIT_MUTANTS.items()},
-        **{name: partial(layer, merge=merge) for name, merge in MERGE_MUTANTS.items()},
-        "heads-view-and-merge-without-transpose": partial(
-            layer,
-            split=SPLIT_MUTANTS["heads-view-without-transpose"],
-            merge=MERGE_MUTANTS["heads-merge-without-transpose"],
-        ),
-        "heads-single": partial(layer, heads=1),
-        "output-projection-missing": partial(layer, project_output=False),
-        "scale-d_model": partial(_scaled_by_d_model),
-    }
-
-
-def _scaled_by_d_model(
-    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    factor = math.sqrt(n_heads)  # √d_model = √H · √d_k
-    smaller = {**weights, "q": weights["q"] / factor, "bq": weights["bq"] / factor}
-    return layer(smaller, n_heads, query, key, value, mask)
+# Wrong attentions that show inside a block, where query, key and value are one input. A mask that
+# is ignored there is one that is not passed.
+ATTENTIONS: Mapping[str, Layer] = {
+    name: mutant
+    for name, mutant in LAYER_MUTANTS.items()
+    if name
+    not in (
+        "causal-built-in",
+        "cross-ignores-memory",
+        "mask-ignored",
+        "values-are-keys",
+        "weights-returned-wrong",
+    )
+}
+_unmasked = LAYER_MUTANTS["mask-ignored"]
 
 
 def _parts(count: int) -> dict[str, list[Recipe]]:
@@ -358,9 +338,8 @@ def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
         **_parts(2),
         "encoder-causal": [Recipe(self_attention=_causal)],
         "padding-mask-not-passed": [Recipe(self_attention=_unmasked)],
-        **{name: [Recipe(self_attention=attend)] for name, attend in _attentions().items()},
+        **{name: [Recipe(self_attention=attend)] for name, attend in ATTENTIONS.items()},
     }
-    del recipes["mask-ignored"]  # the same as a mask that is not passed
     mutants: dict[str, list[EncoderMutant]] = {
         name: [partial(encoder_block, recipe=recipe) for recipe in found]
         for name, found in recipes.items()
@@ -371,13 +350,12 @@ def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
 
 
 def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
-    attentions = _attentions()
     recipes: dict[str, list[Recipe]] = {
         **_parts(3),
         "decoder-not-causal": [Recipe(self_attention=_unmasked)],
         "decoder-causal-shifted": [
-            Recipe(self_attention=_shifted),
-            Recipe(self_attention=_one_ahead),
+            Recipe(self_attention=partial(_shifted, diagonal=-1)),
+            Recipe(self_attention=partial(_shifted, diagonal=1)),
         ],
         "decoder-cross-causal": [Recipe(cross_attention=_causal)],
         "padding-mask-not-passed": [Recipe(cross_attention=_unmasked)],
@@ -392,10 +370,9 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
                 Recipe(self_attention=attend),
                 Recipe(cross_attention=attend),
             ]
-            for name, attend in attentions.items()
+            for name, attend in ATTENTIONS.items()
         },
     }
-    del recipes["mask-ignored"]
     mutants: dict[str, list[DecoderMutant]] = {
         name: [partial(decoder_block, recipe=recipe) for recipe in found]
         for name, found in recipes.items()

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from grader.checks.draw import Draw
 from grader.diagnosis import blocks
 from grader.diagnosis.blocks import (
     D_FF,
@@ -134,7 +135,7 @@ def search_of(module, decoder, asked=None):
         }
 
     fresh = {name: p.detach().clone() for name, p in module.named_parameters()}
-    return BlockSearch(fresh, ask, reached, torch.Generator().manual_seed(1), decoder)
+    return BlockSearch(fresh, ask, reached, Draw("blocks", "search"), decoder)
 
 
 def agrees(reading, module, decoder, zero=()):

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from reference import TransformerEncoderClassifier, parameter_groups, train, warmup_cosine
+from reference.misconceptions.schedule import SCHEDULE_MUTANTS
 from tests.reference.copying import randomise
 
 
@@ -166,3 +167,11 @@ def test_the_rate_rises_to_the_end_of_the_warmup_and_falls_to_zero(schedule):
     assert rates[total] == pytest.approx(0.0, abs=1e-12)
     assert rates[: warmup + 1] == sorted(rates[: warmup + 1])
     assert rates[warmup:] == sorted(rates[warmup:], reverse=True)
+
+
+@pytest.mark.parametrize("name", SCHEDULE_MUTANTS)
+def test_a_wrong_schedule_differs_from_the_right_one_at_some_step(name):
+    right = [warmup_cosine(step, 10, 100, 1.0) for step in range(101)]
+    for mutant in SCHEDULE_MUTANTS[name]:
+        wrong = [mutant(step, 10, 100, 1.0) for step in range(101)]
+        assert max(abs(a - b) for a, b in zip(wrong, right, strict=True)) > 1e-3
