@@ -14,6 +14,7 @@ GraderError
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 
@@ -160,6 +161,8 @@ class CheckFailure(GraderError):
         hint: what to look at; the rubric's own hint where None.
         status: "failed", or "review" where a person must look.
         frames: the place in the student's files, where known.
+        steps: which steps of the recipe were found, as text of several lines.
+        reached: the share of the recipe's steps that were followed, where they were looked for.
     """
 
     message: str
@@ -170,6 +173,8 @@ class CheckFailure(GraderError):
     hint: str | None = None
     status: Literal["failed", "review"] = "failed"
     frames: tuple[Frame, ...] = ()
+    steps: str | None = None
+    reached: Fraction | None = None
 
     def __str__(self) -> str:
         return self.message

@@ -14,7 +14,8 @@ from grader.checks import (
     show,
 )
 from grader.checks.attention import need_weights
-from grader.checks.layer import assert_heads_matter, layer_output
+from grader.checks.known_layer import assert_heads_matter
+from grader.checks.layer import layer_output
 from grader.errors import CheckFailure
 
 LENGTHS = (32, 64, 128, 256)

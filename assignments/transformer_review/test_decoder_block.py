@@ -8,11 +8,11 @@ from grader.checks.blocks import (
     assert_block_count,
     assert_finite,
     assert_heads_matter,
-    assert_known_block,
     block_output,
     equal_features,
     random_block,
 )
+from grader.checks.known_block import assert_known_block
 from grader.checks.layer import assert_gradients_everywhere
 from grader.checks.tensors import kind_text, shape_text
 from grader.errors import CheckFailure

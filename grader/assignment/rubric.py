@@ -68,6 +68,8 @@ class Check(_Model):
         lesson: what to reread.
         hidden: whether students see that it exists before the deadline.
         seconds: a limit of its own in place of the assignment's.
+        partial: the part of the points that a failed check can still earn, by the steps of the
+            recipe that its table of steps finds; 0 for none.
         from_: the assignment whose test of that id carries it out, in place of its own; component,
             hint and lesson are that rubric's where this one gives none.
     """
@@ -80,6 +82,7 @@ class Check(_Model):
     lesson: Text
     hidden: bool = False
     seconds: Seconds | None = None
+    partial: Annotated[Decimal, Field(ge=0, lt=1, decimal_places=3)] = Decimal(0)
     from_: Identifier | None = Field(default=None, alias="from")
 
 

@@ -14,8 +14,8 @@ from grader.checks.attention import (
 from grader.checks.cost import assert_quadratic, assert_towards_quadratic
 from grader.checks.draw import Draw
 from grader.checks.heads import assert_merge, assert_split
+from grader.checks.known_layer import assert_known_weights
 from grader.checks.layer import (
-    assert_known_weights,
     assert_layer_gradients,
     layer_answer,
     random_layer,

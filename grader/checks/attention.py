@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.checks.explain import with_steps
+from grader.checks.smallest import Axis, Inputs, code_of_call, smallest
 from grader.checks.tensors import (
     assert_tensor,
     is_close,
@@ -18,6 +20,7 @@ from grader.checks.tensors import (
     value_message,
 )
 from grader.diagnosis import describe, matching
+from grader.diagnosis.recipes import attention_steps
 from grader.errors import CheckFailure
 from grader.student import Definition
 from reference import scaled_dot_product_attention
@@ -268,21 +271,76 @@ def _difference(
     mask: Tensor | None,
     what: str,
 ) -> CheckFailure:
-    """The failure for a wrong output, diagnosed."""
+    """The failure for a wrong output: diagnosed, on the smallest input, with the steps taken."""
     candidates = _mutants(0, query, key, value, mask)
-    misconception, sentence = describe(matching(got, expected, candidates.items()))
+    ids = matching(got, expected, candidates.items())
+    misconception, sentence = describe(ids)
     if misconception is None and mask is not None and bool(torch.isnan(got).any()):
         unmasked = _ask(attend, query, key, value, None).output
         right = scaled_dot_product_attention(query, key, value)[0]
         if unmasked is not None and is_close(unmasked, right):
             misconception, sentence = describe(["mask-nan"])
-    return CheckFailure(
-        f"{value_message(what, got)} {sentence or ''}".strip(),
-        show(expected),
-        show(got),
-        shown_inputs(query=query, key=key, value=value, mask=mask),
-        misconception,
+    failure = CheckFailure(
+        f"{value_message(what, got)} {sentence or ''}".strip(), misconception=misconception
     )
+    traced = attend.call(query, key, value, mask, trace=True)
+    failure = with_steps(failure, attend, attention_steps(query, key, value, mask), traced)
+    small = _smallest(attend, query, key, value, mask, ids[0] if ids else None, got)
+    query, key, value, mask = _arguments(small)
+    got, expected = _beside_reference(attend, query, key, value, mask)
+    failure.expected, failure.got = show(expected), show(got)
+    failure.shown = code_of_call(attend, small)
+    return failure
+
+
+def _arguments(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+    assert query is not None
+    assert key is not None
+    assert value is not None
+    return query, key, value, inputs["mask"]
+
+
+_AXES = (
+    Axis({"query": -4, "key": -4, "value": -4, "mask": -4}),
+    Axis({"query": -3, "key": -3, "value": -3, "mask": -3}),
+    Axis({"query": -2, "mask": -2}),
+    Axis({"key": -2, "value": -2, "mask": -1}),
+    Axis({"value": -1}),
+    Axis({"query": -1, "key": -1}),
+)
+
+
+def _smallest(
+    attend: Definition,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    misconception: str | None,
+    got: Tensor,
+) -> Inputs:
+    """The smallest input on which the output is wrong in the same way."""
+    is_nan = bool(torch.isnan(got).any())
+    largest = float(max(query.abs().max(), key.abs().max()))
+
+    def fails(inputs: Inputs) -> bool:
+        query, key, value, mask = _arguments(inputs)
+        shown = max(float(query.abs().max()), float(key.abs().max()))
+        if (mask is not None and bool((mask == 0).all(-1).any())) or 2 * shown < largest:
+            return False  # undefined, or large inputs were the point
+        output, expected = _beside_reference(attend, query, key, value, mask)
+        if is_nan:
+            return bool(torch.isnan(output).any())
+        if not bool(torch.isfinite(output).all()) or float((output - expected).abs().max()) < 0.02:
+            return False
+        if misconception is None:
+            return True
+        wrong = ATTENTION_MUTANTS[misconception](query, key, value, mask)[0]
+        return is_close(output, wrong, rtol=1e-3, atol=1e-5)
+
+    inputs: Inputs = {"query": query, "key": key, "value": value, "mask": mask}
+    return smallest(inputs, _AXES, fails, flatten=True)
 
 
 def assert_function_gradients(

@@ -4,9 +4,7 @@
 nothing, so it is never compared; PyTorch's own encoder may even leave it out.
 """
 
-import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -15,22 +13,9 @@ from torch import Tensor
 from grader.checks.attention import attention_answer, need_output
 from grader.checks.draw import Draw
 from grader.checks.parameters import built, is_matrix, listed, values_of
-from grader.checks.tensors import is_close, kind_text, shape_text, show, shown_inputs, value_message
-from grader.diagnosis import describe, matching
-from grader.diagnosis.blocks import (
-    D_FF,
-    D_MODEL,
-    N_HEADS,
-    BlockReading,
-    BlockSearch,
-    Unreadable,
-    right_block,
-)
+from grader.checks.tensors import kind_text, shape_text, show
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
-from reference.misconceptions.blocks import DECODER_MUTANTS, ENCODER_MUTANTS, BlockWeights
-
-SIZES = {"d_model": D_MODEL, "n_heads": N_HEADS, "d_ff": D_FF}
 
 
 def random_values(layer: Layer, draw: Draw) -> dict[str, Tensor]:
@@ -114,7 +99,7 @@ def assert_block_count(
         f"{allowed[0]:,} (or up to {allowed[-1]:,} with biases)",
         f"{count:,}: {listed(values, 16)}",
         f"d_model = {d_model}, d_ff = {d_ff}" + (f", {blocks} layers" if blocks > 1 else ""),
-        _count_misconception(values, blocks, attentions, d_model, d_ff),
+        count_misconception(values, blocks, attentions, d_model, d_ff),
     )
 
 
@@ -133,7 +118,7 @@ def allowed_counts(blocks: int, attentions: int, d_model: int, d_ff: int) -> lis
     return [blocks * (bare + biases * d_model) for biases in range(4 * attentions + 1)]
 
 
-def _count_misconception(
+def count_misconception(
     values: Mapping[str, Tensor], blocks: int, attentions: int, d_model: int, d_ff: int
 ) -> str | None:
     """What a number of parameters means, where it means one thing only."""
@@ -162,27 +147,6 @@ def _count_misconception(
     if any((count - bare - bias) % width == 0 for bias in biases):
         return "ffn-wrong-width"
     return None
-
-
-def assert_known_block(definition: Definition, draw: Draw, decoder: bool = False) -> BlockReading:
-    """See that a block computes what the reference computes with the same weights.
-
-    Random values are put into the submission's own parameters, whose roles are found by behaviour.
-
-    Args:
-        definition: the submission's class.
-        draw: where random values come from.
-        decoder: whether it is a decoder block.
-
-    Returns:
-        The roles of its parameters.
-
-    Raises:
-        CheckFailure: with the misconception where one fits; to be looked at by a person where the
-            parameters fit no reading, so that nothing is proved.
-    """
-    layer = built(definition, **SIZES)
-    return _known(layer, partial(_ask, layer, decoder=decoder), draw, decoder)
 
 
 def assert_heads_matter(
@@ -248,235 +212,3 @@ def assert_finite(output: Tensor) -> None:
             "x of zeros, ones and -2.5, all weights and biases 0",
             "norm-without-eps",
         )
-
-
-def assert_known_stack(definition: Definition, draw: Draw) -> None:
-    """See that a stack computes what the reference's does, with one layer and with two.
-
-    Args:
-        definition: the submission's class, of (n_layers, d_model, n_heads, d_ff).
-        draw: where random values come from.
-    """
-    one = built(definition, n_layers=1, **SIZES)
-    reading = _known(one, partial(_ask, one, decoder=False), draw, decoder=False)
-    two = built(definition, n_layers=2, **SIZES)
-    values = random_values(two, draw)
-    two.set_parameters(values)
-    layers = _by_layer(list(one.parameters()), values)
-    if layers is None:
-        raise CheckFailure(
-            "The parameters of two layers could not be told apart, so values could not be "
-            "compared; a person must look.",
-            "the values of the reference with the same weights",
-            f"parameters {', '.join(list(values)[:12])}",
-            status="review",
-        )
-    x, padding = draw.normal(2, 4, D_MODEL), torch.zeros(2, 4, dtype=torch.bool)
-    padding[1, 2:] = True
-    for mask in (None, padding):
-        allowed = None if mask is None else ~mask[:, None, None, :]
-        expected = x
-        for layer_values in layers:
-            expected = right_block(reading.weights(layer_values), expected, x, allowed, False)
-        got = block_output(two, x, mask)
-        if not _agree(got, expected, mask):
-            raise CheckFailure(
-                "With the same weights, two layers do not give what one block after the other "
-                "gives.",
-                show(expected),
-                show(got),
-                shown_inputs(x=x, key_padding_mask=mask),
-            )
-
-
-def _by_layer(names: list[str], values: Mapping[str, Tensor]) -> list[dict[str, Tensor]] | None:
-    """The values of each of two layers under the names of a single one; None if that fails.
-
-    Either the layers are registered one after the other, or a number in each name tells the layer.
-    """
-    items = list(values.items())
-    if len(items) != 2 * len(names):
-        return None
-    halves = [items[: len(names)], items[len(names) :]]
-    shapes = [[value.shape for _, value in half] for half in halves]
-    if shapes[0] == shapes[1] and _same_names(halves):
-        return [dict(zip(names, (v for _, v in half), strict=True)) for half in halves]
-    for position in range(4):
-        layers: list[list[Tensor]] = [[], []]
-        for name, value in items:
-            numbers = [int(number) for number in re.findall(r"\d+", name)]
-            if len(numbers) > position and numbers[position] in (0, 1):
-                layers[numbers[position]].append(value)
-        if len(layers[0]) == len(layers[1]) == len(names):
-            return [dict(zip(names, layer, strict=True)) for layer in layers]
-    return None
-
-
-def _same_names(halves: list[list[tuple[str, Tensor]]]) -> bool:
-    """Whether both halves have the same names, but for numbers and for the modules around."""
-    plain = [[without_numbers(name).rpartition(".")[2] for name, _ in half] for half in halves]
-    return plain[0] == plain[1]
-
-
-def without_numbers(name: str) -> str:
-    """A parameter's name with every number as "#"."""
-    return re.sub(r"\d+", "#", name)
-
-
-def _ask(
-    layer: Layer, values: Mapping[str, Tensor], x: Tensor, memory: Tensor, decoder: bool
-) -> Tensor:
-    layer.set_parameters(dict(values))
-    return block_output(layer, x, memory) if decoder else block_output(layer, x)
-
-
-def _reached(
-    layer: Layer, draw: Draw, values: Mapping[str, Tensor], x: Tensor, memory: Tensor
-) -> set[str]:
-    """The parameters of a decoder block that a gradient of its output reaches."""
-    layer.set_parameters(dict(values))
-    gradients = layer.call(x, memory, probe=draw.normal(*x.shape)).parameter_gradients or {}
-    return {
-        name
-        for name, gradient in gradients.items()
-        if gradient is not None and float(gradient.abs().max()) > 1e-6
-    }
-
-
-def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) -> BlockReading:
-    """The reading of a block that is right; a CheckFailure for one that is not."""
-    fresh = values_of(layer)
-    try:
-        search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw, decoder)
-    except Unreadable as error:
-        raise _unreadable(error, fresh, decoder) from None
-    try:
-        reading = search.read()
-    except Unreadable as problem:
-        raise _diagnosed(layer, search, problem, fresh, draw, decoder) from None
-    values = random_values(layer, draw)
-    layer.set_parameters(values)
-    for padded in (False, True):
-        failure = _compare(layer, [reading], values, draw, decoder, padded)
-        if failure is not None:
-            raise failure
-    return reading
-
-
-def _diagnosed(
-    layer: Layer,
-    search: BlockSearch,
-    problem: Unreadable,
-    fresh: Mapping[str, Tensor],
-    draw: Draw,
-    decoder: bool,
-) -> CheckFailure:
-    """The failure for a block that no reading fits: with the mistake that explains it, if any."""
-    for readings, off in search.attempts(problem):
-        values = random_values(layer, draw)
-        values.update({name: torch.zeros_like(fresh[name]) for name in off})
-        layer.set_parameters(values)
-        for padded in (False, True):
-            failure = _compare(layer, readings, values, draw, decoder, padded)
-            if failure is not None and failure.misconception:
-                return failure
-    if not problem.usual:
-        return _unreadable(problem, fresh, decoder)
-    return CheckFailure(
-        f"The block does not compute what the recipe says: {problem}.",
-        "LayerNorm(x + sublayer(x)) for each sublayer",
-        "other values",
-        f"d_model = {D_MODEL}, n_heads = {N_HEADS}, d_ff = {D_FF}",
-    )
-
-
-def _compare(
-    layer: Layer,
-    readings: list[BlockReading],
-    values: Mapping[str, Tensor],
-    draw: Draw,
-    decoder: bool,
-    padded: bool,
-) -> CheckFailure | None:
-    """The difference from the right block under the first reading, diagnosed under any; or None."""
-    length, memory_length = 4, 5
-    x, memory = draw.normal(2, length, D_MODEL), draw.normal(2, memory_length, D_MODEL)
-    (memory if decoder else x)[:, 2] = 0.0  # a key that scores 0 where there are no biases
-    mask = torch.zeros(2, memory_length if decoder else length, dtype=torch.bool)
-    mask[0, 1], mask[1, -2:] = True, True
-    given = mask if padded else None
-    allowed = ~mask[:, None, None, :] if padded else None
-    got = block_output(layer, x, *([memory] if decoder else []), given)
-    hidden = None if decoder else mask.clone() if padded else torch.zeros_like(mask)
-    if hidden is not None:
-        hidden[:, 2] = True  # a token of zeros may have so little variance that eps shows
-    weights = [reading.weights(values) for reading in readings]
-    if weights:
-        expected = right_block(weights[0], x, memory, allowed, decoder)
-        if _agree(got, expected, hidden):
-            return None
-    return _difference(weights, got, x, memory, allowed, hidden, decoder)
-
-
-def _difference(
-    weights: list[BlockWeights],
-    got: Tensor,
-    x: Tensor,
-    memory: Tensor,
-    allowed: Tensor | None,
-    hidden: Tensor | None,
-    decoder: bool,
-) -> CheckFailure:
-    """The failure for a block with other values, diagnosed under each reading in turn."""
-    seen = torch.ones(x.shape[:2], dtype=torch.bool) if hidden is None else ~hidden
-    misconception, sentence = None, None
-    expected = got
-    for each in weights:
-        expected = right_block(each, x, memory, allowed, decoder)
-        arguments = (each, N_HEADS, x, memory, allowed) if decoder else (each, N_HEADS, x, allowed)
-        candidates = (
-            (name, partial(lambda mutant, given: mutant(*given)[seen], mutant, arguments))
-            for name, variants in (DECODER_MUTANTS if decoder else ENCODER_MUTANTS).items()
-            for mutant in variants
-        )
-        ids = matching(got[seen], expected[seen], candidates)
-        misconception, sentence = describe(ids, padding=True)
-        if misconception is not None:
-            break
-    what = f"With the same weights: {value_message('the output', got)}"
-    padding = None if allowed is None else ~allowed[:, 0, 0]
-    name = "memory_key_padding_mask" if decoder else "key_padding_mask"
-    extra = {"memory": memory if decoder else None, name: padding}
-    shown = shown_inputs(x=x, **extra, n_heads=N_HEADS, d_ff=D_FF)
-    return CheckFailure(
-        f"{what} {sentence or ''}".strip(), show(expected) if weights else None, show(got), shown,
-        misconception,
-    )  # fmt: skip
-
-
-def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], decoder: bool) -> CheckFailure:
-    """The failure for a block that was not read: wrong if it has too few or many parameters."""
-    attentions = 2 if decoder else 1
-    count = sum(value.numel() for value in fresh.values())
-    allowed = allowed_counts(1, attentions, D_MODEL, D_FF)
-    if count not in allowed:
-        return CheckFailure(
-            f"The block cannot compute what the recipe says, since {error}.",
-            f"{allowed[0]:,} parameters (or {D_MODEL} more for each bias)",
-            f"{count:,}: {listed(fresh, 16)}",
-            f"d_model = {D_MODEL}, d_ff = {D_FF}",
-            _count_misconception(fresh, 1, attentions, D_MODEL, D_FF),
-        )
-    return CheckFailure(
-        f"The block's values could not be compared, since {error}; a person must look.",
-        "the values of the reference with the same weights",
-        f"parameters {listed(fresh, 16)}",
-        status="review",
-    )
-
-
-def _agree(got: Tensor, expected: Tensor, padding: Tensor | None) -> bool:
-    """Whether two outputs agree at the positions that are not padded."""
-    if padding is not None:
-        got, expected = got[~padding], expected[~padding]
-    return is_close(got, expected, rtol=1e-3, atol=1e-4)

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks.blocks import random_block, random_values, without_numbers
+from grader.checks.blocks import random_block, random_values
 from grader.checks.draw import Draw
-from grader.checks.parameters import built, is_matrix, values_of
+from grader.checks.parameters import built, is_matrix, values_of, without_numbers
 from grader.checks.tensors import assert_tensor, kind_text
 from grader.diagnosis.blocks import shared_start
 from grader.errors import CheckFailure

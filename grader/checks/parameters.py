@@ -1,5 +1,6 @@
 """Checks of a module's parameters: how many, and whether they train."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,11 @@ def listed(values: Mapping[str, Tensor], most: int) -> str:
     """The first few parameters with their shapes, for a message; "none" where there is none."""
     first = list(values.items())[:most]
     return ", ".join(f"{name} {tuple(value.shape)}" for name, value in first) or "none"
+
+
+def without_numbers(name: str) -> str:
+    """A parameter's name with every number as "#"."""
+    return re.sub(r"\d+", "#", name)
 
 
 def values_of(layer: Layer) -> dict[str, Tensor]:

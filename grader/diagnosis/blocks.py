@@ -8,6 +8,7 @@ the layouts of their shapes. A reading that agrees on random values is proof.
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,9 +26,27 @@ from reference.misconceptions.blocks import (
     layer_norm,
 )
 
+MAX_READINGS = 500  # that are tried for a block
+MAX_SECONDS = 2.0  # of computing that trying them may take
 MORE = 24  # layouts of an attention that are tried where all the rest is known
 LIKELY = 8  # layouts of an attention under which mistakes are looked for
 D_MODEL, N_HEADS, D_FF = 30, 5, 11  # with 2, 3 or 4 roles and d_k = 6, no two axes are alike
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a block: D, H and d_ff, which should all be apart from each other and d_k."""
+
+    d_model: int = D_MODEL
+    n_heads: int = N_HEADS
+    d_ff: int = D_FF
+
+    def arguments(self) -> dict[str, int]:
+        """The constructor's arguments by the assignment's names."""
+        return {"d_model": self.d_model, "n_heads": self.n_heads, "d_ff": self.d_ff}
+
+
+STANDARD = Sizes()
 
 # values, x (B, T, D), memory (B, S, D) -> output (B, T, D) of the submission's block
 Ask = Callable[[Parameters, Tensor, Tensor], Tensor]
@@ -62,10 +81,10 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Vector:
-    """Selects the parameter of a name, as a vector; zeros for no name."""
+    """Selects the parameter of a name, as a vector of a size; zeros for no name."""
 
     name: str
-    size: int = D_MODEL
+    size: int
 
     def __call__(self, values: Parameters) -> Tensor:
         """The vector, out of a block's parameter values by name."""
@@ -86,15 +105,17 @@ class BlockReading:
 
     def weights(self, values: Parameters) -> BlockWeights:
         """The weights by role, out of a block's parameter values by name."""
+        gains = tuple(gain(values) for gain in self.gains)
+        zero = torch.zeros_like(gains[0])
         return BlockWeights(
             tuple(
                 {
-                    role: attention[role](values) if role in attention else torch.zeros(D_MODEL)
+                    role: attention[role](values) if role in attention else zero
                     for role in ("q", "k", "v", "o", "bq", "bk", "bv", "bo")
                 }
                 for attention in self.attentions
             ),
-            tuple(gain(values) for gain in self.gains),
+            gains,
             tuple(shift(values) for shift in self.shifts),
             self.w1(values),
             self.c1(values),
@@ -123,21 +144,24 @@ class Inventory:
     shapes: Mapping[str, tuple[int, ...]]
 
 
-def take_inventory(fresh: Parameters, attentions: int) -> Inventory:
+def take_inventory(fresh: Parameters, attentions: int, sizes: Sizes = STANDARD) -> Inventory:
     """Sort a block's parameters; raises Unreadable where they are not those of a block.
 
     Args:
         fresh: freshly made values, by name in order of registration.
         attentions: 1 for an encoder block, 2 for a decoder block.
+        sizes: with which the block was made.
     """
+    d_model, d_ff = sizes.d_model, sizes.d_ff
     shapes = {name: tuple(n for n in value.shape if n != 1) for name, value in fresh.items()}
-    with_hidden = [name for name, shape in shapes.items() if D_FF in shape]
-    weights = [name for name in with_hidden if sorted(shapes[name]) == [D_FF, D_MODEL]]
-    biases = [name for name in with_hidden if shapes[name] == (D_FF,)]
-    vectors = [name for name, shape in shapes.items() if shape == (D_MODEL,)]
+    with_hidden = [name for name, shape in shapes.items() if d_ff in shape]
+    weights = [name for name in with_hidden if sorted(shapes[name]) == [d_ff, d_model]]
+    biases = [name for name in with_hidden if shapes[name] == (d_ff,)]
+    vectors = [name for name, shape in shapes.items() if shape == (d_model,)]
     gains = [name for name in vectors if bool((fresh[name] == 1).all())]
     rest = [name for name in fresh if name not in with_hidden and name not in vectors]
-    least = D_MODEL * D_MODEL // N_HEADS  # a head's share of a matrix
+    share = d_model * d_model // sizes.n_heads  # a head's, of a matrix
+    least = share if share > 3 * d_model else d_model**2  # more than three biases in one
     matrices = [name for name in rest if math.prod(shapes[name]) >= least]
     total = sum(math.prod(shapes[name]) for name in matrices)
     usual = (
@@ -145,7 +169,7 @@ def take_inventory(fresh: Parameters, attentions: int) -> Inventory:
         and len(biases) <= 1
         and len(with_hidden) == len(weights) + len(biases)
         and len(gains) == attentions + 1
-        and total == attentions * 4 * D_MODEL**2
+        and total == attentions * 4 * d_model**2
     )
     if not usual:
         raise Unreadable("its parameters are not those of such a block", usual=False)
@@ -168,19 +192,30 @@ class BlockSearch:
         reached: which parameters a gradient reaches.
         draw: where random values come from.
         decoder: whether it is a decoder block.
+        sizes: with which the block was made.
     """
 
     def __init__(
-        self, fresh: Parameters, ask: Ask, reached: Reached, draw: Draws, decoder: bool
+        self,
+        fresh: Parameters,
+        ask: Ask,
+        reached: Reached,
+        draw: Draws,
+        decoder: bool,
+        sizes: Sizes = STANDARD,
     ) -> None:
         self._fresh = fresh
         self._ask = ask
         self._reached = reached
         self._draw = draw
         self._decoder = decoder
-        self._have = take_inventory(fresh, 2 if decoder else 1)
-        self._x = draw.normal(1, 3, D_MODEL)
-        self._memory = draw.normal(1, 4, D_MODEL)
+        self._have = take_inventory(fresh, 2 if decoder else 1, sizes)
+        self._d, self._h, self._d_ff = sizes.d_model, sizes.n_heads, sizes.d_ff
+        self._x = draw.normal(1, 3, self._d)
+        self._memory = draw.normal(1, 4, self._d)
+        self.tried = 0  # readings
+        self._layout = 0  # the number of the last attention's, which others probably share
+        self._begun = time.process_time()
         self._rest: list[str] = []  # vectors that no norm and no output bias has taken
         self._first_gain = ""
 
@@ -215,7 +250,7 @@ class BlockSearch:
             ]
             yield readings, [*self._have.biases, *self._rest]
         elif likely:
-            off = tuple(dict.fromkeys("qkvo", _zero_matrix) for _ in likely[0].attentions)
+            off = tuple(dict.fromkeys("qkvo", self._zero_matrix) for _ in likely[0].attentions)
             orders = list(itertools.permutations(range(len(likely[0].gains))))
             readings = [
                 replace(
@@ -248,12 +283,12 @@ class BlockSearch:
             left = [name for name in left if name != shifts[-1]]
         for w1, w2 in self._orientations():
             yield BlockReading(
-                tuple(Vector(gain) for gain in have.gains),
-                tuple(Vector(shift) for shift in shifts),
+                tuple(self._vector(gain) for gain in have.gains),
+                tuple(self._vector(shift) for shift in shifts),
                 w1[1],
-                Vector(have.hidden[2] or "", D_FF),
+                Vector(have.hidden[2] or "", self._d_ff),
                 w2[1],
-                Vector(self._nearest(w2[0], left)),
+                self._vector(self._nearest(w2[0], left)),
                 (),
             )
 
@@ -267,7 +302,7 @@ class BlockSearch:
     def _layouts_by_order(self, most: int) -> Iterator[tuple[Mapping[str, Selector], ...]]:
         """The first few layouts of the attentions, without biases."""
         options = [
-            attention_layouts({n: self._have.shapes[n] for n in part}, D_MODEL, N_HEADS)
+            attention_layouts({n: self._have.shapes[n] for n in part}, self._d, self._h)
             for part in self._parts_by_order()
         ]
         return itertools.islice(zip(*options, strict=False), most)
@@ -288,13 +323,20 @@ class BlockSearch:
 
     # steps
 
+    def _vector(self, name: str) -> Vector:
+        return Vector(name, self._d)
+
+    def _zero_matrix(self, values: Parameters) -> Tensor:
+        del values
+        return torch.zeros(self._d, self._d)
+
     def _random(self, zero: Sequence[str] = ()) -> dict[str, Tensor]:
         """Random values for every parameter, zeros for those named."""
         flat = {*self._have.gains, *self._have.vectors, *self._have.biases}
         return {
             name: torch.zeros_like(value)
             if name in zero
-            else self._draw.apart(*value.shape) * (0.7 if name in flat else D_MODEL**-0.5)
+            else self._draw.apart(*value.shape) * (0.7 if name in flat else self._d**-0.5)
             for name, value in self._fresh.items()
         }
 
@@ -303,7 +345,7 @@ class BlockSearch:
         have = self._have
         gains, vectors = list(have.gains), list(have.vectors)
         values = self._random(zero=[*have.matrices, *have.biases])
-        off = {**values, **{gain: torch.zeros(D_MODEL) for gain in gains}}
+        off = {**values, **{gain: torch.zeros(self._d) for gain in gains}}
         out = self._out(off)
         last = next((name for name in vectors if _same(out, values[name])), None)
         if last is None:
@@ -318,7 +360,7 @@ class BlockSearch:
         shifts.insert(0, shift)
         vectors = [name for name in vectors if name not in (c2, shift)]
         reading = BlockReading(
-            (), (), w1[1], Vector(have.hidden[2] or "", D_FF), w2[1], Vector(c2), ()
+            (), (), w1[1], Vector(have.hidden[2] or "", self._d_ff), w2[1], self._vector(c2), ()
         )
         biases: list[str] = []
         left = [gain for gain in gains if gain not in order]
@@ -339,9 +381,9 @@ class BlockSearch:
         self._rest, self._first_gain = vectors, order[0]
         return replace(
             reading,
-            gains=tuple(Vector(name) for name in order),
-            shifts=tuple(Vector(name) for name in shifts),
-            attentions=tuple({"bo": Vector(bias)} if bias else {} for bias in biases),
+            gains=tuple(self._vector(name) for name in order),
+            shifts=tuple(self._vector(name) for name in shifts),
+            attentions=tuple({"bo": self._vector(bias)} if bias else {} for bias in biases),
         )
 
     def _out(self, values: Parameters) -> Tensor:
@@ -362,8 +404,8 @@ class BlockSearch:
         first, second, _ = self._have.hidden
         for a, b in ((first, second), (second, first)):
             yield (
-                (a, partial(_oriented, name=a, rows=D_FF)),
-                (b, partial(_oriented, name=b, rows=D_MODEL)),
+                (a, partial(_oriented, name=a, rows=self._d_ff)),
+                (b, partial(_oriented, name=b, rows=self._d)),
             )
 
     def _feed_forward(
@@ -373,7 +415,7 @@ class BlockSearch:
 
         All positions carry that shift alone, so out = norm(shift + FFN(shift)).
         """
-        hidden_bias = Vector(self._have.hidden[2] or "", D_FF)(values)
+        hidden_bias = Vector(self._have.hidden[2] or "", self._d_ff)(values)
         for w1, w2 in self._orientations():
             for before in vectors:
                 h = values[before]
@@ -417,11 +459,11 @@ class BlockSearch:
     def _parts_by_behaviour(self) -> list[list[str]]:
         """The matrices of the self-attention, and those of the cross-attention."""
         # With the first norm's gain at 0, only the cross-attention is still reached.
-        values = {**self._random(), self._first_gain: torch.zeros(D_MODEL)}
+        values = {**self._random(), self._first_gain: torch.zeros(self._d)}
         reached = self._reached(values, self._x, self._memory)
         names = self._have.matrices
         parts = [[n for n in names if n not in reached], [n for n in names if n in reached]]
-        size = 4 * D_MODEL**2
+        size = 4 * self._d**2
         if any(sum(math.prod(self._have.shapes[n]) for n in part) != size for part in parts):
             raise Unreadable("its two attentions cannot be told apart", usual=True)
         return parts
@@ -431,7 +473,7 @@ class BlockSearch:
         parts: list[list[str]] = [[], []] if self._decoder else [[]]
         size = 0
         for name in self._have.matrices:
-            parts[min(size // (4 * D_MODEL**2), len(parts) - 1)].append(name)
+            parts[min(size // (4 * self._d**2), len(parts) - 1)].append(name)
             size += math.prod(self._have.shapes[name])
         return parts
 
@@ -444,13 +486,15 @@ class BlockSearch:
         biases = self._bias_shapes(parts, index)
         values = self._random(zero=[*off, *self._have.biases, *self._rest])
         out = self._out(values)
+        layouts = list(enumerate(attention_layouts(mine, self._d, self._h)))
+        layouts.sort(key=lambda layout: layout[0] != self._layout)
         candidates = (
-            self._with_attention(other, index, layout)
+            (number, self._with_attention(other, index, layout))
+            for number, layout in layouts
             for other in self._with_exchanged(reading, index)
-            for layout in attention_layouts(mine, D_MODEL, N_HEADS)
         )
-        agreeing = (found for found in candidates if self._agrees(found, values, out))
-        found = next(agreeing, None)
+        agreeing = (pair for pair in candidates if self._agrees(pair[1], values, out))
+        self._layout, found = next(agreeing, (self._layout, None))
         if found is None:
             raise Unreadable("its attention gives other values", usual=True, reading=reading)
         if not biases:
@@ -494,12 +538,11 @@ class BlockSearch:
             names = [name for name in names if nearest[name] == index] or names
         return {name: self._have.shapes[name] for name in self._fresh if name in names}
 
-    @staticmethod
-    def _bias_choices(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, Selector]]:
+    def _bias_choices(self, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, Selector]]:
         """Readings of all the biases, or of any of them where not all take part."""
-        yield from bias_layouts(shapes, D_MODEL, N_HEADS)
+        yield from bias_layouts(shapes, self._d, self._h)
         for name in shapes:
-            yield from bias_layouts({name: shapes[name]}, D_MODEL, N_HEADS)
+            yield from bias_layouts({name: shapes[name]}, self._d, self._h)
 
     @staticmethod
     def _with_attention(
@@ -510,30 +553,38 @@ class BlockSearch:
         return replace(reading, attentions=tuple(attentions))
 
     def _agrees(self, reading: BlockReading, values: Parameters, out: Tensor) -> bool:
-        """Whether the right block with these weights gives what came out."""
+        """Whether the right block with these weights gives what came out; raises at the bound."""
+        self.tried += 1
+        if self.tried > MAX_READINGS or time.process_time() - self._begun > MAX_SECONDS:
+            raise Unreadable(
+                f"the search for its weights ended at its bound, {MAX_READINGS} readings or "
+                f"{MAX_SECONDS:g} s of computing",
+                usual=False,
+            )
         filled = replace(
             reading,
             attentions=tuple(
-                {**dict.fromkeys("qkvo", _zero_matrix), **attention}
+                {**dict.fromkeys("qkvo", self._zero_matrix), **attention}
                 for attention in reading.attentions
             ),
         )
-        expected = right_block(filled.weights(values), self._x, self._memory, None, self._decoder)
+        weights = filled.weights(values)
+        expected = right_block(weights, self._h, self._x, self._memory, None, self._decoder)
         return torch.allclose(out, expected, rtol=1e-3, atol=1e-4)
 
 
 def right_block(
-    weights: BlockWeights, x: Tensor, memory: Tensor, allowed: Tensor | None, decoder: bool
+    weights: BlockWeights,
+    n_heads: int,
+    x: Tensor,
+    memory: Tensor,
+    allowed: Tensor | None,
+    decoder: bool,
 ) -> Tensor:
     """What the right block gives."""
     if decoder:
-        return decoder_block(weights, N_HEADS, x, memory, allowed)
-    return encoder_block(weights, N_HEADS, x, allowed)
-
-
-def _zero_matrix(values: Parameters) -> Tensor:
-    del values
-    return torch.zeros(D_MODEL, D_MODEL)
+        return decoder_block(weights, n_heads, x, memory, allowed)
+    return encoder_block(weights, n_heads, x, allowed)
 
 
 def shared_start(first: Sequence[Any], second: Sequence[Any]) -> int:

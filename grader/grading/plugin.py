@@ -6,6 +6,7 @@ them for one submission after the other, so that a further submission costs only
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import pytest
@@ -38,6 +39,7 @@ class Outcome:
         message: what is wrong.
         cause: says which errors are one and the same; checks that meet it again are blocked.
         frames: the place in the student's files, where known.
+        reached: the share of the recipe's steps that were followed, where they were looked for.
     """
 
     status: Status | Literal["fault"]
@@ -48,6 +50,7 @@ class Outcome:
     hint: str | None = None
     cause: tuple[str, ...] | None = None
     frames: tuple[Frame, ...] = ()
+    reached: Fraction | None = None
 
 
 @dataclass
@@ -206,6 +209,8 @@ def classify(error: BaseException) -> Outcome:
                 message = f"{message} {sentence}"
             if error.shown:
                 message = f"{message}\nFor:\n{error.shown}"
+            if error.steps:
+                message = f"{message}\n{error.steps}"
             return Outcome(
                 error.status,
                 message,
@@ -214,6 +219,7 @@ def classify(error: BaseException) -> Outcome:
                 error.misconception,
                 error.hint,
                 frames=error.frames,
+                reached=error.reached,
             )
         case MissingDefinition():
             return Outcome(

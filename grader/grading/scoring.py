@@ -1,7 +1,7 @@
 """From what checks came to, to a report: points, places, findings and sums."""
 
 import ast
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
@@ -91,7 +91,7 @@ def _row(check: Check, title: str, outcome: "Outcome", session: "Session") -> Ch
         id=check.id,
         title=title,
         status=status,
-        score=check.points if passed else Decimal(0),
+        score=check.points if passed else partial_score(check, outcome),
         max_score=check.points,
         hidden=check.hidden,
         message=None if passed else outcome.message,
@@ -102,6 +102,17 @@ def _row(check: Check, title: str, outcome: "Outcome", session: "Session") -> Ch
         lesson=None if passed or status == "blocked" else check.lesson,
         location=place,
     )
+
+
+def partial_score(check: Check, outcome: "Outcome") -> Decimal:
+    """What a failed check earns by the steps that it follows the recipe, in hundredths of a point.
+
+    What is returned counts as one more step, so all of `partial` is never reached.
+    """
+    if outcome.status != "failed" or outcome.reached is None:
+        return Decimal(0)
+    share = Decimal(outcome.reached.numerator) / Decimal(outcome.reached.denominator)
+    return (check.points * check.partial * share).quantize(Decimal("0.01"), ROUND_DOWN)
 
 
 def definition_place(modules: list[Source], name: str) -> Location | None:

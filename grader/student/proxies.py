@@ -6,11 +6,24 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from grader.errors import CheckFailure, StudentCrashed, StudentRaised
+from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised
 from grader.student.session import Session
-from grader.worker.answers import Foreign, Kept
+from grader.worker.answers import Foreign, FrameModel, Kept
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Event:
+    """A tensor that a call computed on its way, by the worker's own word.
+
+    Attributes:
+        value: as it was then.
+        frame: the innermost line of the student's code that was running, or None.
+    """
+
+    value: Tensor
+    frame: Frame | None
 
 
 @dataclass(frozen=True)
@@ -24,6 +37,7 @@ class CallResult:
         input_gradients: of the arguments asked for; None where the output does not depend on one,
             and None altogether where the output has no gradient.
         parameter_gradients: by parameter name, likewise.
+        events: tensors that were computed on the way, if asked for.
     """
 
     returned: Any
@@ -31,6 +45,7 @@ class CallResult:
     operations: int | None = None
     input_gradients: list[Tensor | None] | None = None
     parameter_gradients: dict[str, Tensor | None] | None = None
+    events: list[Event] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +86,7 @@ class _Callable:
         train: bool = False,
         omit_none: bool = False,
         listed: bool = False,
+        trace: bool = False,
         **named: Any,
     ) -> CallResult:
         """Call it, and return more than its value.
@@ -86,6 +102,7 @@ class _Callable:
             omit_none: leave arguments that were not given out, in place of passing None, as is
                 always done for a constructor's.
             listed: have iterators in what is returned turned into lists.
+            trace: record the tensors that are computed on the way; inputs should be tiny.
             named: arguments by the assignment's names.
 
         Raises:
@@ -111,6 +128,7 @@ class _Callable:
             "echo": echo,
             "train": train,
             "listed": listed,
+            "trace": trace,
         }
         try:
             answer = self._session.request(self.name, "call", request)
@@ -118,14 +136,14 @@ class _Callable:
             shown = ", ".join(_shown(name, value) for name, value in given.items())
             error.shown = f"{self.name}({shown})"
             raise
-        return self._read(answer, probe is not None, len(gradients_of), count, echo)
+        return self._read(answer, probe is not None, len(gradients_of), count, echo, trace)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """The value that a call returns."""
         return self.call(*values, **named).returned
 
     def _read(
-        self, answer: Any, gradients: bool, wanted: int, count: bool, echo: bool
+        self, answer: Any, gradients: bool, wanted: int, count: bool, echo: bool, trace: bool
     ) -> CallResult:
         """The answer as a result, if it has the form that an honest worker gives it."""
         try:
@@ -138,10 +156,24 @@ class _Callable:
                 _count(answer["operations"]) if count else None,
                 _tensors(answer["input_gradients"], wanted) if gradients else None,
                 _named_tensors(answer["parameter_gradients"]) if gradients else None,
+                [_event(event) for event in answer["events"]] if trace else None,
             )
         except (TypeError, KeyError, ValueError):
             raise StudentCrashed("What came back is not an answer.") from None
         return result
+
+    @property
+    def own_name(self) -> str:
+        """What the submission calls it."""
+        return self.name
+
+    def imports(self) -> list[str]:
+        """Lines of code that a student puts before a call of it in a new file."""
+        return ["import torch", *self._session.import_lines(self.name)]
+
+    def place(self, frame: Frame) -> str:
+        """Where a frame's line stands in what was handed in, as text."""
+        return str(self._session.locate(frame))
 
 
 def _shown(name: str, value: Any) -> str:
@@ -151,6 +183,16 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, Layer):
         return f"{name}={value.name}(…)"
     return f"{name}={value!r}"
+
+
+def _event(event: Any) -> Event:
+    value, frame = event["value"], event["frame"]
+    if not isinstance(value, Tensor):
+        raise TypeError(value)
+    if frame is None:
+        return Event(value, None)
+    found = FrameModel.model_validate(frame)
+    return Event(value, Frame(found.file, found.line, found.function))
 
 
 def _count(value: Any) -> int:

@@ -168,6 +168,17 @@ class Session:
         """Where a frame's line stands in what was handed in."""
         return self.submission.locate(frame.file, frame.line)
 
+    def import_lines(self, name: str) -> list[str]:
+        """The line that imports a definition; none where it stands in a notebook."""
+        for module in self.modules:
+            if name in definitions(module):
+                dotted = module.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+                importable = all(part.isidentifier() for part in dotted.split("."))
+                if importable and not module.is_notebook:
+                    return [f"from {dotted} import {name}"]
+                break
+        return []
+
     def _seconds(self) -> float:
         now = time.monotonic()
         limits = self.assignment.limits

@@ -11,6 +11,7 @@ import random
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy
@@ -28,6 +29,7 @@ from grader.worker.protocol import (
     decode,
     pack,
 )
+from grader.worker.tracing import Tracer
 
 OMITTED = object()  # stands for an argument that a call leaves to its default
 MAX_FRAMES = 12  # of a traceback that are sent
@@ -127,7 +129,7 @@ class Runtime:
         """Call a definition or a kept object.
 
         Answers the returned value and, when asked for, the inputs as they are afterwards, the
-        gradients of `sum(output · probe)`, and the operations counted.
+        gradients of `sum(output · probe)`, the operations counted, and the tensors computed.
         """
         target = arguments["target"]
         if isinstance(target, str):
@@ -147,12 +149,9 @@ class Runtime:
         keywords = [bool(item.get("keyword")) for item in arguments["inputs"]]
         call = bind(target, names, inputs, keywords)
         counter = OperationCounter() if arguments.get("count") else None
-        with torch.set_grad_enabled(probe is not None or train):
-            if counter is None:
-                returned = call()
-            else:
-                with counter:
-                    returned = call()
+        tracer = Tracer(ROOT) if arguments.get("trace") else None
+        with torch.set_grad_enabled(probe is not None or train), counter or tracer or nullcontext():
+            returned = call()
         if arguments.get("listed"):
             returned = listed(returned)
         answer: dict[str, Any] = {"returned": returned}
@@ -160,6 +159,8 @@ class Runtime:
             answer["inputs"] = inputs
         if isinstance(returned, torch.nn.Module) and not train:
             returned.eval()
+        if tracer is not None:
+            answer["events"] = [_event(value, line) for value, line in tracer.events]
         if counter is not None:
             # What was computed is large where costs are counted, and nobody asks for it.
             answer.update(returned=None, operations=counter.count)
@@ -405,6 +406,19 @@ def describe(error: BaseException) -> dict[str, Any]:
     if len(frames) > MAX_FRAMES:
         frames = frames[: MAX_FRAMES // 2] + frames[-MAX_FRAMES // 2 :]
     return {"type": kind, "message": message, "frames": frames}
+
+
+def _event(value: torch.Tensor, line: tuple[str, int, str] | None) -> dict[str, Any]:
+    """A tensor that was computed, and the student's line, ready to be sent."""
+    if line is None:
+        return {"value": value, "frame": None}
+    file, number, function = line
+    frame = {
+        "file": clean_text(file, 300),
+        "line": number,
+        "function": clean_text(function, 100),
+    }
+    return {"value": value, "frame": frame}
 
 
 def _is_plain_layer(value: Any) -> bool:

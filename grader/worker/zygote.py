@@ -24,6 +24,7 @@ NEEDED = [
     "sandbox",
     "worker.protocol",
     "worker.counting",
+    "worker.tracing",
     "worker.modules",
     "worker.runtime",
 ]

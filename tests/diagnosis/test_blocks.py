@@ -148,7 +148,7 @@ def agrees(reading, module, decoder, zero=()):
     set_values(module, values)
     with torch.no_grad():
         got = module(x, memory)
-    right = right_block(reading.weights(values), x, memory, None, decoder)
+    right = right_block(reading.weights(values), N_HEADS, x, memory, None, decoder)
     return torch.allclose(got, right, rtol=1e-3, atol=1e-4)
 
 

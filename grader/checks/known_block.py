@@ -1,0 +1,407 @@
+"""Known weights go into an encoder or decoder block: its output must be the reference's.
+
+`key_padding_mask`: True = ignore this key. What stands at a padded position of an encoder's output
+means nothing, so it is never compared.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from grader.checks.blocks import allowed_counts, block_output, count_misconception, random_values
+from grader.checks.draw import Draw
+from grader.checks.explain import with_steps
+from grader.checks.parameters import built, listed, values_of
+from grader.checks.smallest import Axis, Inputs, code_of_module, formula_values, smallest
+from grader.checks.tensors import is_close, show, shown_inputs, value_message
+from grader.diagnosis import describe, matching
+from grader.diagnosis.blocks import STANDARD, BlockReading, BlockSearch, Sizes, Unreadable
+from grader.diagnosis.blocks import right_block as right_output
+from grader.diagnosis.recipes import decoder_steps, encoder_steps
+from grader.diagnosis.steps import Step, step_table
+from grader.errors import CheckFailure, StudentError
+from grader.student import Definition, Layer
+from reference.misconceptions.blocks import DECODER_MUTANTS, ENCODER_MUTANTS, BlockWeights
+
+# On which a failure is shown: the first that shows it.
+SHOWN = (Sizes(4, 2, 3), Sizes(8, 2, 5), STANDARD)
+TABLES = 8  # readings under which the steps of a block are looked up
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of the submission, made with certain sizes.
+
+    Attributes:
+        definition: its class, or that of the stack of one layer that stands for it.
+        layer: what that class made.
+        decoder: whether it is a decoder block.
+        sizes: with which it was made.
+        further: other arguments that it was made with, such as n_layers.
+    """
+
+    definition: Definition
+    layer: Layer
+    decoder: bool
+    sizes: Sizes = STANDARD
+    further: Mapping[str, int] = field(default_factory=dict)
+
+    def again(self, sizes: Sizes) -> "Block":
+        """The same with other sizes."""
+        layer = built(self.definition, **self.further, **sizes.arguments())
+        return Block(self.definition, layer, self.decoder, sizes, self.further)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its inputs are called."""
+        if self.decoder:
+            return ("x", "memory", "memory_key_padding_mask")
+        return ("x", "key_padding_mask")
+
+    def output(self, inputs: Inputs) -> Tensor:
+        """The submission's output (B, T, D)."""
+        x, *others = (inputs[name] for name in self.names)
+        assert x is not None
+        return block_output(self.layer, x, *others)
+
+    def right(self, weights: BlockWeights, inputs: Inputs) -> Tensor:
+        """The reference's output with these weights."""
+        x, memory, allowed = self.read(inputs)
+        return right_output(weights, self.sizes.n_heads, x, memory, allowed, self.decoder)
+
+    def read(self, inputs: Inputs) -> tuple[Tensor, Tensor, Tensor | None]:
+        """x, the memory (x itself in an encoder), and the mask with True = may attend."""
+        x, mask = inputs["x"], inputs[self.names[-1]]
+        memory = inputs["memory"] if self.decoder else x
+        assert x is not None
+        assert memory is not None
+        return x, memory, None if mask is None else ~mask[:, None, None, :]
+
+    def seen(self, inputs: Inputs) -> Tensor:
+        """Which positions of the output mean something: bool (B, T)."""
+        x, mask = inputs["x"], inputs[self.names[-1]]
+        assert x is not None
+        seen = torch.ones(x.shape[:2], dtype=torch.bool)
+        return seen if self.decoder or mask is None else ~mask
+
+    def mutants(
+        self, weights: BlockWeights, inputs: Inputs
+    ) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+        """What gives the output of each wrong block, by id."""
+        x, memory, allowed = self.read(inputs)
+        n_heads = self.sizes.n_heads
+        if self.decoder:
+            for name, decoders in DECODER_MUTANTS.items():
+                for decoder in decoders:
+                    yield name, partial(decoder, weights, n_heads, x, memory, allowed)
+        else:
+            for name, encoders in ENCODER_MUTANTS.items():
+                for encoder in encoders:
+                    yield name, partial(encoder, weights, n_heads, x, allowed)
+
+    def steps(self, weights: BlockWeights, inputs: Inputs) -> list[Step]:
+        """The recipe's steps with these weights."""
+        x, memory, allowed = self.read(inputs)
+        if self.decoder:
+            return decoder_steps(weights, self.sizes.n_heads, x, memory, allowed)
+        return encoder_steps(weights, self.sizes.n_heads, x, allowed)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An output that is not the right block's.
+
+    Attributes:
+        inputs: on which it shows.
+        got: the submission's output.
+        weights: under the reading that explains it, or else under the likeliest.
+        ids: the misconceptions that give this output.
+    """
+
+    inputs: Inputs
+    got: Tensor
+    weights: BlockWeights
+    ids: list[str]
+
+
+def assert_known_block(definition: Definition, draw: Draw, decoder: bool = False) -> BlockReading:
+    """See that a block computes what the reference computes with the same weights.
+
+    Random values are put into the submission's own parameters, whose roles are found by behaviour.
+
+    Args:
+        definition: the submission's class.
+        draw: where random values come from.
+        decoder: whether it is a decoder block.
+
+    Returns:
+        The roles of its parameters.
+
+    Raises:
+        CheckFailure: with the misconception where one fits; to be looked at by a person where the
+            parameters fit no reading, so that nothing is proved.
+    """
+    block = Block(definition, built(definition, **STANDARD.arguments()), decoder)
+    return known_block(block, draw)
+
+
+def known_block(block: Block, draw: Draw) -> BlockReading:
+    """The reading of a block that is right; a CheckFailure for one that is not."""
+    fresh = values_of(block.layer)
+    try:
+        search = _search(block, fresh, draw)
+    except Unreadable as error:
+        raise _unreadable(error, fresh, block) from None
+    try:
+        reading = search.read()
+    except Unreadable as problem:
+        raise _diagnosed(block, search, problem, fresh, draw) from None
+    values = random_values(block.layer, draw)
+    block.layer.set_parameters(values)
+    for padded in (False, True):
+        inputs = _inputs(block, draw, padded)
+        difference = _difference(block, [reading.weights(values)], inputs)
+        if difference is not None:
+            raise _failure(block, difference, draw)
+    return reading
+
+
+def _search(block: Block, fresh: Mapping[str, Tensor], draw: Draw) -> BlockSearch:
+    """The search for the reading of a block; raises Unreadable."""
+
+    def ask(values: Mapping[str, Tensor], x: Tensor, memory: Tensor) -> Tensor:
+        block.layer.set_parameters(dict(values))
+        return block.output({"x": x, "memory": memory, block.names[-1]: None})
+
+    reached = partial(_reached, block.layer, draw)
+    return BlockSearch(fresh, ask, reached, draw, block.decoder, block.sizes)
+
+
+def _reached(
+    layer: Layer, draw: Draw, values: Mapping[str, Tensor], x: Tensor, memory: Tensor
+) -> set[str]:
+    """The parameters of a decoder block that a gradient of its output reaches."""
+    layer.set_parameters(dict(values))
+    gradients = layer.call(x, memory, probe=draw.normal(*x.shape)).parameter_gradients or {}
+    return {
+        name
+        for name, gradient in gradients.items()
+        if gradient is not None and float(gradient.abs().max()) > 1e-6
+    }
+
+
+def _diagnosed(
+    block: Block,
+    search: BlockSearch,
+    problem: Unreadable,
+    fresh: Mapping[str, Tensor],
+    draw: Draw,
+) -> CheckFailure:
+    """The failure for a block that no reading fits: with the mistake that explains it, if any."""
+    first: Difference | None = None
+    for readings, off in search.attempts(problem):
+        values = random_values(block.layer, draw)
+        values.update({name: torch.zeros_like(fresh[name]) for name in off})
+        block.layer.set_parameters(values)
+        weights = [reading.weights(values) for reading in readings]
+        for padded in (False, True):
+            inputs = _inputs(block, draw, padded)
+            difference = _difference(block, weights, inputs) if weights else None
+            if difference is not None and difference.ids:
+                return _failure(block, difference, draw)
+            first = first or difference
+    if not problem.usual:
+        return _unreadable(problem, fresh, block)
+    failure = CheckFailure(
+        f"The block does not compute what the recipe says: {problem}.",
+        "LayerNorm(x + sublayer(x)) for each sublayer",
+        "other values",
+        ", ".join(f"{name} = {size}" for name, size in block.sizes.arguments().items()),
+    )
+    return _with_likeliest_steps(failure, block, search, fresh, draw)
+
+
+def _inputs(block: Block, draw: Draw, padded: bool) -> Inputs:
+    """Inputs with a key that scores 0 where there are no biases, and with padding if asked for."""
+    length, memory_length, d_model = 4, 5, block.sizes.d_model
+    x, memory = draw.normal(2, length, d_model), draw.normal(2, memory_length, d_model)
+    (memory if block.decoder else x)[:, 2] = 0.0
+    mask = torch.zeros(2, memory_length if block.decoder else length, dtype=torch.bool)
+    mask[0, 1], mask[1, -2:] = True, True
+    inputs: Inputs = {"x": x, "memory": memory} if block.decoder else {"x": x}
+    return {**inputs, block.names[-1]: mask if padded else None}
+
+
+def _difference(block: Block, weights: list[BlockWeights], inputs: Inputs) -> Difference | None:
+    """The difference from the right block under the first reading, explained under any; or None."""
+    got = block.output(inputs)
+    seen = block.seen(inputs)
+    if not block.decoder:
+        seen[:, 2] = False  # a token of zeros may have so little variance that eps shows
+    if _agree(got, block.right(weights[0], inputs), seen):
+        return None
+    for each in weights:
+        candidates = (
+            (name, partial(lambda wrong: wrong()[seen], wrong))
+            for name, wrong in block.mutants(each, inputs)
+        )
+        ids = matching(got[seen], block.right(each, inputs)[seen], candidates)
+        if ids:
+            return Difference(inputs, got, each, ids)
+    return Difference(inputs, got, weights[0], [])
+
+
+def _failure(block: Block, difference: Difference, draw: Draw) -> CheckFailure:
+    """The failure for a difference: with the steps that were taken, on the smallest input."""
+    misconception, sentence = describe(difference.ids, padding=True)
+    what = f"With the same weights: {value_message('the output', difference.got)}"
+    failure = CheckFailure(
+        f"{what} {sentence or ''}".strip(),
+        show(block.right(difference.weights, difference.inputs)),
+        show(difference.got),
+        shown_inputs(**difference.inputs, **block.sizes.arguments()),
+        misconception,
+    )
+    traced = block.layer.call(*_arguments(block, difference.inputs), trace=True)
+    steps = block.steps(difference.weights, difference.inputs)
+    failure = with_steps(failure, block.layer, steps, traced)
+    shown = _small_difference(block, difference.ids, draw) if difference.ids else None
+    if shown is not None:
+        failure.expected, failure.got, failure.shown = shown
+    return failure
+
+
+def _with_likeliest_steps(
+    failure: CheckFailure,
+    block: Block,
+    search: BlockSearch,
+    fresh: Mapping[str, Tensor],
+    draw: Draw,
+) -> CheckFailure:
+    """The failure with the table of steps under the reading that follows the recipe furthest."""
+    readings = [reading for _, reading in zip(range(TABLES), search.likely(), strict=False)]
+    if not readings:
+        return failure
+    values = random_values(block.layer, draw)
+    values.update({name: torch.zeros_like(fresh[name]) for name in search.unplaced(readings[0])})
+    block.layer.set_parameters(values)
+    inputs = _inputs(block, draw, padded=False)
+    traced = block.layer.call(*_arguments(block, inputs), trace=True)
+    recipes = [block.steps(reading.weights(values), inputs) for reading in readings]
+    tables = [step_table(steps, traced.events or []) for steps in recipes]
+    reached = [table.reached if table is not None else 0 for table in tables]
+    return with_steps(failure, block.layer, recipes[reached.index(max(reached))], traced)
+
+
+def _arguments(block: Block, inputs: Inputs) -> list[Tensor | None]:
+    return [inputs[name] for name in block.names]
+
+
+Shown = tuple[str, str, str]  # expected, got, and the code that shows it
+
+
+def _small_difference(block: Block, ids: list[str], draw: Draw) -> Shown | None:
+    """The mistake on the smallest block and input that show it; None where none small does."""
+    for sizes in SHOWN:
+        try:
+            small = block.again(sizes)
+            found = _difference_in(small, ids[0], draw)
+        except (StudentError, CheckFailure, Unreadable):
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _difference_in(block: Block, name: str, draw: Draw) -> Shown | None:
+    """The mistake of that id on the smallest input of one block, its weights set by a formula."""
+    fresh = values_of(block.layer)
+    search = _search(block, fresh, draw)
+    try:
+        attempts: Iterator[tuple[list[BlockReading], list[str]]] = iter([([search.read()], [])])
+    except Unreadable as problem:
+        attempts = search.attempts(problem)
+    for readings, off in attempts:
+        values = formula_values(fresh, off)
+        block.layer.set_parameters(values)
+        for padded in (False, True):
+            inputs = _inputs(block, draw, padded)
+            for reading in readings:
+                weights = reading.weights(values)
+                wrong = _explaining(block, weights, inputs, name)
+                if wrong is not None:
+                    inputs = smallest(inputs, _axes(block), partial(_shows, block, weights, wrong))
+                    return _shown(block, inputs, weights, off)
+    return None
+
+
+def _explaining(block: Block, weights: BlockWeights, inputs: Inputs, name: str) -> int | None:
+    """The number of the mutant of that id which gives the submission's output."""
+    for number, (other, _) in enumerate(block.mutants(weights, inputs)):
+        if other == name and _shows(block, weights, number, inputs):
+            return number
+    return None
+
+
+def _shows(block: Block, weights: BlockWeights, mutant: int, inputs: Inputs) -> bool:
+    """Whether the output is plainly wrong, and just as a mutant's is."""
+    mask = inputs[block.names[-1]]
+    if mask is not None and bool(mask.all(-1).any()):
+        return False  # undefined
+    seen = block.seen(inputs)
+    if not bool(seen.any()):
+        return False
+    _, wrong = next(pair for n, pair in enumerate(block.mutants(weights, inputs)) if n == mutant)
+    got, right = block.output(inputs)[seen], block.right(weights, inputs)[seen]
+    plain = float((got - right).abs().max()) > 0.02
+    return plain and is_close(got, wrong()[seen], rtol=1e-3, atol=1e-4)
+
+
+def _axes(block: Block) -> tuple[Axis, ...]:
+    mask = block.names[-1]
+    if block.decoder:
+        return (
+            Axis({"x": -3, "memory": -3, mask: -2}),
+            Axis({"memory": -2, mask: -1}),
+            Axis({"x": -2}),
+        )
+    return (Axis({"x": -3, mask: -2}), Axis({"x": -2, mask: -1}))
+
+
+def _shown(block: Block, inputs: Inputs, weights: BlockWeights, off: list[str]) -> Shown:
+    """Expected and got on some inputs, and the code that shows it."""
+    seen = block.seen(inputs)
+    right, got = block.right(weights, inputs)[seen], block.output(inputs)[seen]
+    made = [*block.further.values(), *block.sizes.arguments().values()]
+    code = code_of_module(block.definition, made, inputs, off)
+    return show(right), show(got), code
+
+
+def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], block: Block) -> CheckFailure:
+    """The failure for a block that was not read: wrong if it has too few or many parameters."""
+    attentions = 2 if block.decoder else 1
+    d_model, d_ff = block.sizes.d_model, block.sizes.d_ff
+    count = sum(value.numel() for value in fresh.values())
+    allowed = allowed_counts(1, attentions, d_model, d_ff)
+    if count not in allowed:
+        return CheckFailure(
+            f"The block cannot compute what the recipe says, since {error}.",
+            f"{allowed[0]:,} parameters (or {d_model} more for each bias)",
+            f"{count:,}: {listed(fresh, 16)}",
+            f"d_model = {d_model}, d_ff = {d_ff}",
+            count_misconception(fresh, 1, attentions, d_model, d_ff),
+        )
+    return CheckFailure(
+        f"The block's values could not be compared, since {error}; a person must look.",
+        "the values of the reference with the same weights",
+        f"parameters {listed(fresh, 16)}",
+        status="review",
+    )
+
+
+def _agree(got: Tensor, expected: Tensor, seen: Tensor) -> bool:
+    """Whether two outputs agree at the positions that mean something."""
+    return is_close(got[seen], expected[seen], rtol=1e-3, atol=1e-4)
