@@ -81,16 +81,22 @@ class MissingDefinition(StudentError):
 
     Attributes:
         name: the name.
-        nearest: the defined name that looks most like it, or None.
+        nearest: the defined name that was probably meant, or None.
     """
 
     status = "failed"
 
-    def __init__(self, name: str, nearest: str | None = None) -> None:
-        text = f"`{name}` is not defined in the submission"
-        super().__init__(f"{text}; the nearest name is `{nearest}`" if nearest else text)
+    def __init__(
+        self, name: str, nearest: str | None = None, frames: tuple[Frame, ...] = ()
+    ) -> None:
+        super().__init__(
+            f"Found `{nearest}`; the assignment's name is `{name}`"
+            if nearest
+            else f"`{name}` is not defined in the submission"
+        )
         self.name = name
         self.nearest = nearest
+        self.frames = frames
         self.cause = ("missing", name)
 
 

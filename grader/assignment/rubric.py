@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from grader.assignment.questions import MILESTONE, Questions
+from grader.assignment.usual import OTHER_NAMES
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=80)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=80)]
@@ -48,12 +49,24 @@ class Component(_Model):
         arguments: a function's arguments, or a class's constructor's, in order.
         forward: the arguments of a module's forward, in order; None for a function.
         keywords: the arguments that are passed by name, where a parameter has that name.
+        other_names: further names under which it is found, before those that are usual anyway.
     """
 
     name: Text
     arguments: tuple[Text, ...]
     forward: tuple[Text, ...] | None = None
     keywords: tuple[Text, ...] = ()
+    other_names: tuple[Text, ...] = ()
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a class that makes modules."""
+        return self.forward is not None
+
+    @property
+    def usual_names(self) -> tuple[str, ...]:
+        """Its other names: the rubric's, then those that are usual in public code."""
+        return tuple(dict.fromkeys((*self.other_names, *OTHER_NAMES.get(self.name, ()))))
 
 
 class Check(_Model):
@@ -105,6 +118,8 @@ class Assignment(_Model):
         mask_convention: what True means in a mask, for messages.
         disallowed: library names that must not be used, such as "torch.nn.Transformer*".
         synonyms: usual other names of arguments.
+        other_names: whether a definition under a usual other name is noted and graded in full, or
+            counts as missing.
         milestones: those whose checks run the submission.
         questions: what is asked besides, or None; a milestone of its own, the last.
     """
@@ -119,6 +134,7 @@ class Assignment(_Model):
     limits: Limits = Limits()
     disallowed: tuple[Text, ...] = ()
     synonyms: dict[str, tuple[str, ...]] = {}
+    other_names: Literal["note", "costs"] = "note"
     components: Annotated[tuple[Component, ...], Field(min_length=1)]
     milestones: Annotated[tuple[Milestone, ...], Field(min_length=1)]
     questions: Questions | None = None

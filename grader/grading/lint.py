@@ -4,6 +4,7 @@ import ast
 
 from grader.assignment import Assignment
 from grader.grading.titles import test_functions
+from grader.intake.definitions import is_misspelling
 
 
 def problems(assignment: Assignment) -> list[str]:
@@ -11,6 +12,7 @@ def problems(assignment: Assignment) -> list[str]:
 
     A row without a test, or a test without a row, is a problem; so is a test without a docstring,
     since that is its title, or one that asks for no fixture `student`, since it checks nothing.
+    Another name that could mean two definitions is one, too.
     """
     found = test_functions(assignment.folder)
     rows = {check.id for _, check in assignment.checks() if not check.from_}
@@ -32,4 +34,18 @@ def problems(assignment: Assignment) -> list[str]:
             result.append(f"{name}: the test does not use the fixture `student`")
     if assignment.folder.name != assignment.id:
         result.append(f"the folder is {assignment.folder.name}, the id {assignment.id}")
+    return result + _ambiguous_names(assignment)
+
+
+def _ambiguous_names(assignment: Assignment) -> list[str]:
+    """Other names that mean two components, or that are a misspelling of the component's own."""
+    meant = {name: name for name in assignment.names}
+    result = []
+    for component in assignment.components:
+        for name in component.usual_names:
+            first = meant.setdefault(name, component.name)
+            if first != component.name:
+                result.append(f"{name}: another name of {first} and of {component.name}")
+            if is_misspelling(name, component.name):
+                result.append(f"{name}: a misspelling of {component.name}, which is never used")
     return result

@@ -42,7 +42,12 @@ class Parameter:
 
 
 class _Callable:
-    """Calls something in the worker, with its arguments bound by name or position."""
+    """Calls something in the worker, with its arguments bound by name or position.
+
+    Attributes:
+        name: the assignment's name for the definition.
+        spelling: the submission's.
+    """
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class _Callable:
         self._arguments = arguments
         self._keywords = keywords
         self.name = name
+        self.spelling = session.spelling(name)
 
     def _target(self) -> Any:
         raise NotImplementedError
@@ -116,7 +122,7 @@ class _Callable:
             answer = self._session.request(self.name, "call", request)
         except StudentRaised as error:
             shown = ", ".join(_shown(name, value) for name, value in given.items())
-            error.shown = f"{self.name}({shown})"
+            error.shown = f"{self.spelling}({shown})"
             raise
         return self._read(answer, probe is not None, len(gradients_of), count, echo)
 
@@ -149,7 +155,7 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{name} of shape {tuple(value.shape)}"
     if isinstance(value, Layer):
-        return f"{name}={value.name}(…)"
+        return f"{name}={value.spelling}(…)"
     return f"{name}={value!r}"
 
 
@@ -183,7 +189,7 @@ class Definition(_Callable):
     """A function or class of the submission, by the assignment's name."""
 
     def _target(self) -> str:
-        return self.name
+        return self.spelling
 
 
 class Layer(_Callable):
@@ -231,11 +237,16 @@ class Layer(_Callable):
         """Give all positions the encoding of the first, as far as the table can be found.
 
         Args:
-            function: the submission's function that makes tables.
+            function: the function that makes tables, by the assignment's name.
             width: their last size.
             length: positions that a table has at least.
         """
-        request = {"target": self._kept, "function": function, "width": width, "length": length}
+        request = {
+            "target": self._kept,
+            "function": self._session.spelling(function),
+            "width": width,
+            "length": length,
+        }
         self._session.request(self.name, "equal_positions", request)
 
     def train(self, mode: bool = True) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from grader.assignment import Assignment
+from grader.assignment.spelling import nearest_definition, own_definitions, spelled_names
 from grader.errors import (
     Frame,
     InputError,
@@ -22,7 +23,6 @@ from grader.intake.definitions import (
     defined_names,
     definitions,
     is_implemented,
-    nearest_name,
 )
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
@@ -45,20 +45,23 @@ class Session:
     def __init__(self, submission: Submission, assignment: Assignment, launcher: Launcher) -> None:
         self.submission = submission
         self.assignment = assignment
-        self.modules = choose_modules(
-            submission.sources.values(), assignment.names, assignment.module
-        )
+        sources = submission.sources.values()
+        self._spelled = spelled_names(assignment, sources)
+        names = self._spelled.values()
+        self.modules = choose_modules(sources, names, assignment.module)
         self.uses: list[Use] = disallowed_uses(
             submission.sources,
-            assignment.names,
+            names,
             assignment.disallowed,
             [module.path for module in self.modules],
         )
         self._expect_work()
         self.notes: list[Note] = []
+        self._note_other_names()
         self._launcher = launcher
         self._worker: Worker | None = None
         self._found: set[str] = set()
+        self._loaded = False
         self._load_error: StudentError | None = None
         self._downfalls: dict[str, list[StudentError]] = {}
         self._raised_at_load: list[StudentRaised] = []
@@ -77,12 +80,29 @@ class Session:
             is_implemented(statement)
             for module in self.modules
             for name, statement in definitions(module).items()
-            if name in self.assignment.names
+            if name in self._spelled.values()
         )
         if not done and self.submission.broken:
             note = next(iter(self.submission.broken.values()))
             place = note.location or Location(self.submission.name)
             raise InputError(note.message, place.file, place.line, place.cell)
+
+    def _note_other_names(self) -> None:
+        own = own_definitions(self.modules)
+        for name, spelled in self._spelled.items():
+            if spelled != name:
+                place = own[spelled].source.locate(own[spelled].statement.lineno)
+                self.note(f"Found `{spelled}`; the assignment's name is `{name}`.", place)
+
+    def note(self, text: str, place: Location | None = None) -> None:
+        """Have the report say something, once however often it is noted."""
+        note = Note("note", text, place)
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def spelling(self, name: str) -> str:
+        """What the submission calls the definition of that name."""
+        return self._spelled[name]
 
     def begin_check(self, seconds: float | None) -> None:
         """Give the next check its time: its own, for a single call too, or what is usual."""
@@ -116,19 +136,23 @@ class Session:
     def require(self, name: str) -> None:
         """See that a definition is there and allowed.
 
+        Args:
+            name: the assignment's name for it.
+
         Raises:
             MissingDefinition: it is not there.
             RefusedDefinition: it uses what the assignment does not allow.
             StudentError: the submission could not be loaded.
         """
+        spelled = self.spelling(name)
         for use in self.uses:
-            if use.definition == name:
-                frames = (Frame(use.location.file, use.line, name),)
-                raise RefusedDefinition(name, use.name, frames)
+            if use.definition == spelled:
+                frames = (Frame(use.location.file, use.line, spelled),)
+                raise RefusedDefinition(spelled, use.name, frames)
         if not self.modules:
             raise self._missing(name)
         self._running()
-        if name not in self._found:
+        if spelled not in self._found:
             raise self._missing(name)
 
     def request(self, name: str, operation: str, arguments: dict[str, Any]) -> Any:
@@ -211,7 +235,7 @@ class Session:
             },
             "modules": [module.path for module in self.modules],
             "tolerant": [path for path, s in self.submission.sources.items() if s.is_notebook],
-            "names": list(self.assignment.names),
+            "names": list(self._spelled.values()),
             "argument_names": {
                 argument: self.assignment.argument_names(argument)
                 for component in self.assignment.components
@@ -226,31 +250,38 @@ class Session:
         except (TypeError, KeyError, ValueError, LookupError):
             worker.end()
             raise StudentCrashed("What came back is not an answer.") from None
-        self._found = found & set(self.assignment.names)
+        self._found = found & set(self._spelled.values())
         self._raised_at_load = errors
-        if not self.notes:
+        if not self._loaded:
             self._note_load_errors(errors)
+        self._loaded = True
 
     def _note_load_errors(self, errors: list[StudentRaised]) -> None:
         for error in errors:
             place = self.locate(error.frames[-1]) if error.frames else None
-            self.notes.append(
-                Note(
-                    "note",
-                    f"Code at top level raised {error}. What was defined before it is graded.",
-                    place,
-                )
-            )
+            text = f"Code at top level raised {error}. What was defined before it is graded."
+            self.note(text, place)
 
     def _missing(self, name: str) -> MissingDefinition:
-        defined = defined_names(self.submission.sources.values())
-        error = MissingDefinition(name, nearest_name(name, defined - set(self.assignment.names)))
-        if name in defined and self._raised_at_load:
-            first = self._raised_at_load[0]
-            why = f"`{name}` was never defined, because the module raised {first}"
-            for note in self.submission.broken.values():
-                why += f". {note.message}"
-            error.args = (why.rstrip("."),)
-            error.frames = first.frames[-1:]
-            error.nearest = None
+        sources = self.submission.sources.values()
+        if self.spelling(name) in defined_names(sources) and self._raised_at_load:
+            return self._never_defined(name)
+        near = nearest_definition(self.assignment, name, sources)
+        if near is None:
+            return MissingDefinition(name)
+        frames = (Frame(near.source.path, near.statement.lineno, near.name),)
+        error = MissingDefinition(name, near.name, frames)
+        wanted = "class" if self.assignment.component(name).is_module else "function"
+        if near.kind in {"class", "function"} - {wanted}:
+            error.args = (f"{error}, and it asks for a {wanted}",)
+        return error
+
+    def _never_defined(self, name: str) -> MissingDefinition:
+        """The error for what the source defines, and loading it did not."""
+        first = self._raised_at_load[0]
+        why = f"`{self.spelling(name)}` was never defined, because the module raised {first}"
+        for note in self.submission.broken.values():
+            why += f". {note.message}"
+        error = MissingDefinition(name, frames=first.frames[-1:])
+        error.args = (why.rstrip("."),)
         return error

@@ -107,6 +107,22 @@ def test_lint_finds_a_test_that_stands_twice(folder):
         problems(load_assignment(folder(row("a"), tests=tests)))
 
 
+def test_lint_finds_other_names_that_mean_two_things_or_are_misspellings(folder):
+    path = folder(row("a"), tests='def test_a(student):\n    """A."""\n')
+    more = '[[components]]\nname = "g"\narguments = []\nother_names = ["f", "h", "G"]\n'
+    rubric = (
+        (path / "rubric.toml")
+        .read_text()
+        .replace('arguments = ["x"]\n', f'arguments = ["x"]\nother_names = ["h"]\n{more}')
+    )
+    (path / "rubric.toml").write_text(rubric)
+    assert problems(load_assignment(path)) == [
+        "f: another name of f and of g",
+        "h: another name of f and of g",
+        "G: a misspelling of g, which is never used",
+    ]
+
+
 def test_an_unknown_assignment_is_told_with_those_there_are():
     with pytest.raises(InputError, match="multi_head_attention"):
         load_assignment("nonsense")

@@ -37,14 +37,76 @@ def test_a_report_goes_through_json_unchanged(grade_text, right):
     assert ids == ["projections", "heads", "attention", "layer", "questions"]
 
 
-def test_a_missing_definition_is_told_once_with_the_nearest_name(grade_text, right):
-    report = grade_text(right.replace("class MultiHeadAttention", "class MultiHeadedAttention"))
+def test_a_misspelt_definition_is_told_once_with_its_place(grade_text, right):
+    text = right.replace("class MultiHeadAttention", "class MultiheadAttention")
+    report = grade_text(text)
     rows = {check.id: check for check in report.checks()}
-    assert "MultiHeadedAttention" in rows["builds"].message
+    assert rows["builds"].message == (
+        "Found `MultiheadAttention`; the assignment's name is `MultiHeadAttention`."
+    )
     assert rows["builds"].misconception == "name-misspelt"
+    assert text.splitlines()[rows["builds"].location.line - 1].startswith("class Multihead")
     assert rows["layer_shapes"].status == "blocked"
     assert sum(row.status == "failed" for row in rows.values()) == 1
     assert rows["attention_values"].status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("MultiHeadAttention", "MultiHeadedAttention"),
+        ("scaled_dot_product_attention", "attention"),
+        ("split_heads", "split_into_heads"),
+        ("merge_heads", "combine_heads"),
+    ],
+)
+def test_a_definition_under_a_usual_other_name_is_graded_in_full_and_noted(
+    grade_text, right, name, other
+):
+    text = right.replace(f"{name}(", f"{other}(")
+    report = grade_text(text)
+    assert report.code_is_right
+    (finding,) = report.findings
+    assert finding.kind == "note"
+    assert finding.message == f"Found `{other}`; the assignment's name is `{name}`."
+    assert f"{other}(" in text.splitlines()[finding.location.line - 1]
+
+
+def test_another_name_counts_as_missing_where_the_rubric_says_that_it_costs(
+    assignment, launcher, right
+):
+    strict = assignment.model_copy(update={"other_names": "costs"})
+    text = right.replace("class MultiHeadAttention", "class MHA")
+    report = Grader(strict, launcher).grade({"a.py": text.encode()}, "a")
+    row = report.checks()[0]
+    assert (row.status, row.misconception) == ("failed", "name-misspelt")
+    assert row.message == "Found `MHA`; the assignment's name is `MultiHeadAttention`."
+    assert report.findings == ()
+
+
+def test_a_failure_of_a_definition_under_another_name_points_to_it(grade_text, right):
+    text = right.replace("MultiHeadAttention(", "MHA(").replace("(heads)), weights", "(heads))")
+    row = next(check for check in grade_text(text).checks() if check.id == "layer_weights")
+    assert row.status == "failed"
+    assert "def forward" in text.splitlines()[row.location.line - 1]
+
+
+def test_a_disallowed_call_under_another_name_refuses_it(grade_text, right):
+    own = "\nclass MHA(nn.MultiheadAttention):\n    pass\n"
+    report = grade_text(right.split("class MultiHeadAttention")[0] + own)
+    row = report.checks()[0]
+    assert (row.status, row.misconception) == ("refused", "disallowed-module")
+    assert "`MHA` uses `torch.nn.MultiheadAttention`" in row.message
+    assert "`MHA` uses it" in report.findings[0].message
+
+
+def test_a_class_in_place_of_a_function_is_told_to_be_one(grade_text, right):
+    text = right.replace("def scaled_dot_product_attention", "def apply_attention")
+    text += "\nclass ScaledDotProductAttention(nn.Module):\n    pass\n"
+    row = next(c for c in grade_text(text).checks() if c.id == "attention_values")
+    assert row.misconception == "name-misspelt"
+    assert "Found `ScaledDotProductAttention`" in row.message
+    assert "it asks for a function" in row.message
 
 
 def test_a_stub_blocks_only_what_needs_it(grade_text, right):
