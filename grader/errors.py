@@ -7,6 +7,7 @@ GraderError
 ├── StudentError          the student's code could not be run to an answer
 │   ├── MissingDefinition     a name of the assignment is not defined
 │   ├── StudentRaised         it raised
+│   │   └── WrongSignature        it cannot be called with the assignment's arguments
 │   ├── StudentTimedOut       it was still running at its limit
 │   ├── StudentCrashed        its process ended, or answered nonsense
 │   └── RefusedDefinition     it uses what the assignment disallows
@@ -118,6 +119,23 @@ class StudentRaised(StudentError):
         self.shown: str | None = None
         if frames:
             self.cause = (kind, text, frames[-1].file, str(frames[-1].line))
+
+
+class WrongSignature(StudentRaised):
+    """A definition cannot be called with the arguments that the assignment fixes.
+
+    Attributes:
+        called: what was called: a function, or a class with its method.
+    """
+
+    status = "failed"
+
+    def __init__(self, called: str, text: str, frames: tuple[Frame, ...] = ()) -> None:
+        super().__init__("TypeError", text, frames)
+        self.args = (f"`{called}` {text}",)
+        self.called = called
+        self.misconception = "wrong-signature"
+        self.cause = ("signature", called, text)
 
 
 class StudentTimedOut(StudentError):

@@ -22,6 +22,7 @@ from grader.errors import (
     RefusedDefinition,
     StudentError,
     StudentRaised,
+    WrongSignature,
 )
 from grader.grading.titles import PREFIX
 from grader.report import Status
@@ -228,6 +229,14 @@ def classify(error: BaseException) -> Outcome:
                 "refused",
                 f"{error}.",
                 misconception="disallowed-module",
+                cause=error.cause,
+                frames=error.frames,
+            )
+        case WrongSignature():
+            return Outcome(
+                "failed",
+                f"{error}.",
+                misconception=error.misconception,
                 cause=error.cause,
                 frames=error.frames,
             )

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from grader.errors import CheckFailure, StudentCrashed, StudentRaised
+from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised, WrongSignature
 from grader.student.session import Session
 from grader.worker.answers import Foreign, Kept
 
@@ -49,6 +49,8 @@ class _Callable:
         spelling: the submission's.
     """
 
+    _methods: tuple[str, ...] = ("__init__",)  # of a class, what a call runs
+
     def __init__(
         self,
         session: Session,
@@ -66,6 +68,14 @@ class _Callable:
 
     def _target(self) -> Any:
         raise NotImplementedError
+
+    def _wrong_signature(self, text: str) -> WrongSignature:
+        """The error for arguments that could not be bound, with the line of the `def`."""
+        signature = self._session.signature(self.name, self._methods)
+        if signature is None:
+            return WrongSignature(self.spelling, text)
+        frame = Frame(signature.path, signature.line, signature.called)
+        return WrongSignature(signature.called, text, (frame,))
 
     def call(
         self,
@@ -105,6 +115,7 @@ class _Callable:
             "inputs": [
                 {
                     "name": name,
+                    "names": self._session.assignment.argument_names(name),
                     "value": sent.get(name),
                     "keyword": name in self._keywords,
                     "omitted": name not in given and (omit_none or self._omits),
@@ -121,6 +132,8 @@ class _Callable:
         try:
             answer = self._session.request(self.name, "call", request)
         except StudentRaised as error:
+            if error.kind == "Unbound" and not error.frames:
+                raise self._wrong_signature(error.text) from None
             shown = ", ".join(_shown(name, value) for name, value in given.items())
             error.shown = f"{self.spelling}({shown})"
             raise
@@ -194,6 +207,8 @@ class Definition(_Callable):
 
 class Layer(_Callable):
     """A module that the submission made; it lives in the worker, in eval mode unless said."""
+
+    _methods = ("forward", "__call__")
 
     def __init__(self, session: Session, name: str, kept: Kept) -> None:
         component = session.assignment.component(name)

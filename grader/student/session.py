@@ -24,6 +24,7 @@ from grader.intake.definitions import (
     definitions,
     is_implemented,
 )
+from grader.intake.signatures import Signature, signature_of
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
 from grader.worker.answers import FaultModel, raised_by
@@ -103,6 +104,16 @@ class Session:
     def spelling(self, name: str) -> str:
         """What the submission calls the definition of that name."""
         return self._spelled[name]
+
+    def signature(self, name: str, methods: tuple[str, ...]) -> Signature | None:
+        """How the submission's definition of that name is called, as far as the source shows.
+
+        Args:
+            name: the assignment's name for it.
+            methods: where it is a class, the methods of which the first that there is counts.
+        """
+        sources = [*self.modules, *self.submission.sources.values()]
+        return signature_of(sources, self.spelling(name), methods)
 
     def begin_check(self, seconds: float | None) -> None:
         """Give the next check its time: its own, for a single call too, or what is usual."""
@@ -236,11 +247,6 @@ class Session:
             "modules": [module.path for module in self.modules],
             "tolerant": [path for path, s in self.submission.sources.items() if s.is_notebook],
             "names": list(self._spelled.values()),
-            "argument_names": {
-                argument: self.assignment.argument_names(argument)
-                for component in self.assignment.components
-                for argument in (*component.arguments, *(component.forward or ()))
-            },
             "root_name": self.submission.name,
         }
         answer = worker.request("load", arguments, self.assignment.limits.load_seconds, self._seed)

@@ -25,6 +25,7 @@ NEEDED = [
     "worker.protocol",
     "worker.counting",
     "worker.modules",
+    "worker.binding",
     "worker.runtime",
 ]
 HERE = Path(__file__).resolve().parent.parent

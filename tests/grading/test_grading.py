@@ -109,6 +109,46 @@ def test_a_class_in_place_of_a_function_is_told_to_be_one(grade_text, right):
     assert "it asks for a function" in row.message
 
 
+LAYER = "\nclass MultiHeadAttention(MultiHeadAttention):\n"
+UNFIT = {
+    "a constructor's surplus": (
+        LAYER + "    def __init__(self, d_model, n_heads, dropout): pass\n",
+        "builds",
+        "`MultiHeadAttention.__init__` requires `dropout`, which the assignment does not pass: "
+        "give it a default.",
+    ),
+    "a module's lack": (
+        LAYER + "    def forward(self, query, key): return super().forward(query, key, key)\n",
+        "layer_shapes",
+        "`MultiHeadAttention.forward` takes no argument for `value`.",
+    ),
+    "a function's surplus": (
+        "\nsplit = split_heads\ndef split_heads(x, batch, n_heads): return split(x, n_heads)\n",
+        "split_heads_places_features",
+        "`split_heads` requires `batch`, which the assignment does not pass: give it a default.",
+    ),
+    "a function's lack": (
+        "\nf = scaled_dot_product_attention\n"
+        "def scaled_dot_product_attention(q, k, v): return f(q, k, v)\n",
+        "causal_mask_hides_the_future",
+        "`scaled_dot_product_attention` takes no argument for `mask`.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "check", "message"), UNFIT.values(), ids=UNFIT)
+def test_arguments_that_do_not_fit_are_told_by_name_with_the_line_of_the_def(
+    grade_text, right, code, check, message
+):
+    text = right + code
+    row = next(c for c in grade_text(text).checks() if c.id == check)
+    assert (row.status, row.misconception) == ("failed", "wrong-signature")
+    assert row.message == message
+    called = message.split("`")[1].split(".")[-1]
+    assert f"def {called}(" in text.splitlines()[row.location.line - 1]
+    assert row.location.line > right.count("\n")
+
+
 def test_a_stub_blocks_only_what_needs_it(grade_text, right):
     stub = "\ndef merge_heads(x):\n    raise NotImplementedError\n"
     report = grade_text(right + stub)
