@@ -5,7 +5,7 @@ them for one submission after the other, so that a further submission costs only
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pytest
@@ -163,8 +163,19 @@ class GradingPlugin:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
             if outcome.status != "passed":
-                return self._once(check, outcome)
+                return self._with_order(check, self._once(check, outcome))
         return Outcome("passed")
+
+    def _with_order(self, check: Check, outcome: Outcome) -> Outcome:
+        """The outcome, explained by arguments in another order where nothing else explains it."""
+        assert self._run is not None
+        if outcome.status not in ("failed", "raised") or outcome.misconception is not None:
+            return outcome
+        mistakes = self._run.session.order_mistakes(check.component)
+        if not mistakes:
+            return outcome
+        message = " ".join([*mistakes, outcome.message or ""]).rstrip()
+        return replace(outcome, message=message, misconception="wrong-signature")
 
     def _once(self, check: Check, outcome: Outcome) -> Outcome:
         """The outcome, or "blocked" when an earlier check met the very same cause."""

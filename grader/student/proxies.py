@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised, WrongSignature
+from grader.student.order import FORWARD
 from grader.student.session import Session
 from grader.worker.answers import Foreign, Kept
 
@@ -110,6 +111,7 @@ class _Callable:
         given: dict[str, Any] = dict(zip(self._arguments, values, strict=False))
         given.update(named)
         sent = {n: v._kept if isinstance(v, Layer) else v for n, v in given.items()}
+        by_name = self._session.assignment.argument_order == "free"
         request: dict[str, Any] = {
             "target": self._target(),
             "inputs": [
@@ -117,7 +119,7 @@ class _Callable:
                     "name": name,
                     "names": self._session.assignment.argument_names(name),
                     "value": sent.get(name),
-                    "keyword": name in self._keywords,
+                    "keyword": by_name or name in self._keywords,
                     "omitted": name not in given and (omit_none or self._omits),
                 }
                 for name in self._arguments
@@ -208,7 +210,7 @@ class Definition(_Callable):
 class Layer(_Callable):
     """A module that the submission made; it lives in the worker, in eval mode unless said."""
 
-    _methods = ("forward", "__call__")
+    _methods = FORWARD
 
     def __init__(self, session: Session, name: str, kept: Kept) -> None:
         component = session.assignment.component(name)

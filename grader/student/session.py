@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from grader.assignment import Assignment
@@ -27,6 +27,7 @@ from grader.intake.definitions import (
 from grader.intake.signatures import Signature, signature_of
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
+from grader.student.order import FORWARD, order_text, other_order
 from grader.worker.answers import FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
 
@@ -59,6 +60,7 @@ class Session:
         self._expect_work()
         self.notes: list[Note] = []
         self._note_other_names()
+        self._note_other_orders()
         self._launcher = launcher
         self._worker: Worker | None = None
         self._found: set[str] = set()
@@ -94,6 +96,38 @@ class Session:
             if spelled != name:
                 place = own[spelled].source.locate(own[spelled].statement.lineno)
                 self.note(f"Found `{spelled}`; the assignment's name is `{name}`.", place)
+
+    def _note_other_orders(self) -> None:
+        """Note arguments in another order, where the rubric leaves it free."""
+        if self.assignment.argument_order == "free":
+            for name in self.assignment.names:
+                for signature, _, _ in self._other_orders(name):
+                    text = (
+                        f"`{signature.called}` takes its arguments in another order: bound by name."
+                    )
+                    self.note(text, self.submission.locate(signature.path, signature.line))
+
+    def order_mistakes(self, name: str) -> list[str]:
+        """A sentence for each call of a definition whose arguments have another order.
+
+        Args:
+            name: the assignment's name for it.
+
+        Returns:
+            Empty where the rubric leaves the order free.
+        """
+        if self.assignment.argument_order == "free":
+            return []
+        return [order_text(s.called, theirs, ours) for s, theirs, ours in self._other_orders(name)]
+
+    def _other_orders(self, name: str) -> Iterator[tuple[Signature, list[str], list[str]]]:
+        component = self.assignment.component(name)
+        for methods in [("__init__",), FORWARD] if component.is_module else [()]:
+            signature = self.signature(name, methods)
+            if signature is not None:
+                order = other_order(signature, component, self.assignment)
+                if order is not None:
+                    yield signature, *order
 
     def note(self, text: str, place: Location | None = None) -> None:
         """Have the report say something, once however often it is noted."""

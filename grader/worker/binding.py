@@ -51,7 +51,6 @@ def bind(
     takes_any = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters)
     free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
     matched = [None if i is None else free[i] for i in matches([p.name for p in free], names)]
-    every_name = {_plain(name) for group in names for name in group}
     chosen: dict[str, Any] = {}
     arguments = list(zip(names, matched, values, keywords or [False] * len(values), strict=True))
     waiting = []
@@ -64,7 +63,7 @@ def bind(
         left = [p for p in free if p.name not in chosen]
         slots = [p for p in left if p.kind is not kinds.KEYWORD_ONLY]
         slot = slots[0] if slots else None
-        unnamed = slot is not None and _plain(slot.name) not in every_name
+        unnamed = slot is not None and slot not in matched
         is_left = named is not None and named.name not in chosen
         if value is OMITTED:
             if unnamed:

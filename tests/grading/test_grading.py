@@ -149,6 +149,52 @@ def test_arguments_that_do_not_fit_are_told_by_name_with_the_line_of_the_def(
     assert row.location.line > right.count("\n")
 
 
+SWAPPED = LAYER + "    def __init__(self, h, dim): super().__init__(dim, h)\n"
+KEYS_FIRST = LAYER + (
+    "    def forward(self, keys, values, queries, mask=None):\n"
+    "        return super().forward(queries, keys, values, mask)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "check", "start"),
+    [
+        (SWAPPED, "builds", "`MultiHeadAttention.__init__` takes its arguments in the order "
+         "(h, dim); the assignment's order is (d_model, n_heads). It raised ValueError"),
+        (KEYS_FIRST, "cross_attention", "`MultiHeadAttention.forward` takes its arguments in "
+         "the order (keys, values, queries, mask); the assignment's order is (query, key, value, "
+         "mask)."),
+    ],
+    ids=["constructor", "forward"],
+)  # fmt: skip
+def test_arguments_in_another_order_are_named_where_a_check_fails_for_no_other_reason(
+    grade_text, right, code, check, start
+):
+    row = next(c for c in grade_text(right + code).checks() if c.id == check)
+    assert row.misconception == "wrong-signature"
+    assert row.message.startswith(start)
+
+
+@pytest.mark.parametrize("code", [SWAPPED, KEYS_FIRST], ids=["constructor", "forward"])
+def test_where_the_rubric_leaves_the_order_free_names_decide_and_it_is_noted(
+    assignment, launcher, right, code
+):
+    free = assignment.model_copy(update={"argument_order": "free"})
+    report = Grader(free, launcher).grade({"a.py": (right + code).encode()}, "a")
+    assert report.code_is_right
+    (finding,) = report.findings
+    assert finding.message.endswith("takes its arguments in another order: bound by name.")
+    assert finding.location.line == right.count("\n") + 3
+
+
+def test_where_the_order_is_free_what_has_no_known_name_goes_by_position(
+    assignment, launcher, right
+):
+    free = assignment.model_copy(update={"argument_order": "free"})
+    text = right.replace("n_heads", "count").replace("query", "a").replace("key", "b")
+    assert Grader(free, launcher).grade({"a.py": text.encode()}, "a").code_is_right
+
+
 def test_a_stub_blocks_only_what_needs_it(grade_text, right):
     stub = "\ndef merge_heads(x):\n    raise NotImplementedError\n"
     report = grade_text(right + stub)

@@ -53,6 +53,7 @@ def wrapped(x, y, z=None):
         Layer(),
         keyword_only,
         further_before,
+        lambda q, k, attention_mask=None, mask=None: (q, k, mask if attention_mask is None else 0),
         positional_only,
         functools.partial(lambda scale, a, b, c=None: (a, b, c), 2),
         lambda a, b, c=None, *, further=1: (a, b, c),
