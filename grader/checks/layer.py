@@ -5,7 +5,7 @@ from functools import partial
 
 from torch import Tensor
 
-from grader.checks.attention import AttentionAnswer, attention_answer, need_output, need_weights
+from grader.checks.attention import AttentionAnswer, ask_attention, need_output, need_weights
 from grader.checks.draw import Draw
 from grader.checks.parameters import built, listed
 from grader.checks.tensors import is_close, show, shown_inputs
@@ -51,7 +51,8 @@ def layer_answer(
     """What a layer returns: output (B, T_q, D) and weights (B, H, T_q, T_k)."""
     batch, length, d_model = query.shape
     weights_shape = (batch, n_heads, length, key.shape[1])
-    return attention_answer(layer(query, key, value, mask), (batch, length, d_model), weights_shape)
+    shape = (batch, length, d_model)
+    return ask_attention(layer, query, key, value, mask, shape, weights_shape)
 
 
 def layer_output(

@@ -70,6 +70,14 @@ class _Callable:
     def _target(self) -> Any:
         raise NotImplementedError
 
+    def note(self, text: str) -> None:
+        """Have the report say something about it, once however often it is noted."""
+        signature = self._session.signature(self.name, self._methods)
+        place = None
+        if signature is not None:
+            place = self._session.locate(Frame(signature.path, signature.line, signature.called))
+        self._session.note(text, place)
+
     def _wrong_signature(self, text: str) -> WrongSignature:
         """The error for arguments that could not be bound, with the line of the `def`."""
         signature = self._session.signature(self.name, self._methods)

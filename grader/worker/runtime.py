@@ -26,6 +26,7 @@ from grader.worker.protocol import (
     ProtocolError,
     clean_text,
     decode,
+    named_fields,
     pack,
 )
 
@@ -266,16 +267,16 @@ def listed(value: Any, depth: int = 4) -> Any:
 
 
 def first_of_shape(returned: Any, shape: torch.Size) -> Any:
-    """The first tensor of that shape in a returned value, looking into tuples, lists and dicts."""
+    """The first tensor of that shape in a returned value, looking into what holds several."""
     if isinstance(returned, torch.Tensor):
         return returned if returned.shape == shape else None
     if isinstance(returned, Mapping):
-        returned = list(returned.values())
-    elif not isinstance(returned, (tuple, list)):
-        returned = (
-            list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else []
-        )
-    found = (first_of_shape(item, shape) for item in returned)
+        items = list(returned.values())
+    elif isinstance(returned, (tuple, list)):
+        items = list(returned)
+    else:
+        items = list((named_fields(returned) or {}).values())
+    found = (first_of_shape(item, shape) for item in items)
     return next((tensor for tensor in found if tensor is not None), None)
 
 

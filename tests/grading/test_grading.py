@@ -195,6 +195,54 @@ def test_where_the_order_is_free_what_has_no_known_name_goes_by_position(
     assert Grader(free, launcher).grade({"a.py": text.encode()}, "a").code_is_right
 
 
+RESULT = """
+from dataclasses import dataclass
+from types import SimpleNamespace
+from collections import namedtuple
+
+@dataclass
+class Result:
+    attn: object
+    out: object
+
+Pair = namedtuple("Pair", "output weights")
+attend_ = scaled_dot_product_attention
+def scaled_dot_product_attention(query, key, value, mask=None):
+    o, w = attend_(query, key, value, mask)
+    return {}
+
+class MultiHeadAttention(MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.w_q(query), self.n_heads)
+        k = split_heads(self.w_k(key), self.n_heads)
+        v = split_heads(self.w_v(value), self.n_heads)
+        heads, w = attend_(q, k, v, mask)
+        o = self.w_o(merge_heads(heads))
+        return {}
+"""
+RETURNS = {
+    "w, o": "(weights, output); the assignment's order is (output, weights).",
+    "[o, w]": "a list; the assignment asks for the tuple (output, weights).",
+    "dict(out=o, attn=w)": "a dict; the assignment asks for the tuple (output, weights).",
+    "Result(w, o)": "`Result`; the assignment asks for the tuple (output, weights).",
+    "SimpleNamespace(attn=w, context=o)": "`SimpleNamespace`; the assignment asks for the tuple "
+    "(output, weights).",
+    "Pair(o, w)": None,
+}
+
+
+@pytest.mark.parametrize(("returned", "form"), RETURNS.items(), ids=RETURNS)
+def test_attention_may_return_output_and_weights_in_any_form_which_is_noted_once(
+    grade_text, right, returned, form
+):
+    report = grade_text(right + RESULT.replace("{}", returned))
+    assert failing(report) == {}
+    names = ("scaled_dot_product_attention", "MultiHeadAttention")
+    expected = [f"`{name}` returns {form}" for name in names] if form else []
+    assert [finding.message for finding in report.findings] == expected
+    assert all(finding.location.line > right.count("\n") for finding in report.findings)
+
+
 def test_a_stub_blocks_only_what_needs_it(grade_text, right):
     stub = "\ndef merge_heads(x):\n    raise NotImplementedError\n"
     report = grade_text(right + stub)
