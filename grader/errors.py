@@ -7,6 +7,7 @@ GraderError
 ├── StudentError          the student's code could not be run to an answer
 │   ├── MissingDefinition     a name of the assignment is not defined
 │   ├── StudentRaised         it raised
+│   │   └── WrongSignature        it cannot be called with the assignment's arguments
 │   ├── StudentTimedOut       it was still running at its limit
 │   ├── StudentCrashed        its process ended, or answered nonsense
 │   └── RefusedDefinition     it uses what the assignment disallows
@@ -82,16 +83,22 @@ class MissingDefinition(StudentError):
 
     Attributes:
         name: the name.
-        nearest: the defined name that looks most like it, or None.
+        nearest: the defined name that was probably meant, or None.
     """
 
     status = "failed"
 
-    def __init__(self, name: str, nearest: str | None = None) -> None:
-        text = f"`{name}` is not defined in the submission"
-        super().__init__(f"{text}; the nearest name is `{nearest}`" if nearest else text)
+    def __init__(
+        self, name: str, nearest: str | None = None, frames: tuple[Frame, ...] = ()
+    ) -> None:
+        super().__init__(
+            f"Found `{nearest}`; the assignment's name is `{name}`"
+            if nearest
+            else f"`{name}` is not defined in the submission"
+        )
         self.name = name
         self.nearest = nearest
+        self.frames = frames
         self.cause = ("missing", name)
 
 
@@ -113,6 +120,23 @@ class StudentRaised(StudentError):
         self.shown: str | None = None
         if frames:
             self.cause = (kind, text, frames[-1].file, str(frames[-1].line))
+
+
+class WrongSignature(StudentRaised):
+    """A definition cannot be called with the arguments that the assignment fixes.
+
+    Attributes:
+        called: what was called: a function, or a class with its method.
+    """
+
+    status = "failed"
+
+    def __init__(self, called: str, text: str, frames: tuple[Frame, ...] = ()) -> None:
+        super().__init__("TypeError", text, frames)
+        self.args = (f"`{called}` {text}",)
+        self.called = called
+        self.misconception = "wrong-signature"
+        self.cause = ("signature", called, text)
 
 
 class StudentTimedOut(StudentError):

@@ -12,6 +12,7 @@ from grader.checks import (
     assert_weights,
     means,
     same_inputs,
+    unless_inverted,
 )
 from grader.checks.attention import (
     assert_function_gradients,
@@ -128,14 +129,19 @@ def test_mask_is_optional(student, draw):
     query, key, value = draw.normal(2, 3), draw.normal(4, 3), draw.normal(4, 2)
     attend = student.scaled_dot_product_attention
     shapes = ((2, 2), (2, 4))
-    allowed = torch.ones(2, 4, dtype=torch.bool)
-    expected = need_output(attention_answer(attend(query, key, value, allowed), *shapes), (2, 2))
     with means("mask-required", raised_only=True):
         none = attend(query, key, value, None)
         omitted = attend.call(query, key, value, omit_none=True).returned
-    if torch.isfinite(expected).all():  # with everything allowed, a mask hides nothing
-        output = need_output(attention_answer(none, *shapes), (2, 2))
-        assert_close(output, expected, "The output for mask=None, beside a mask that allows all,")
+
+    def allows(mask):  # with everything allowed, a mask hides nothing
+        expected = need_output(attention_answer(attend(query, key, value, mask), *shapes), (2, 2))
+        if torch.isfinite(expected).all():
+            output = need_output(attention_answer(none, *shapes), (2, 2))
+            assert_close(
+                output, expected, "The output for mask=None, beside a mask that allows all,"
+            )
+
+    unless_inverted(allows, torch.ones(2, 4, dtype=torch.bool))
     output = need_output(attention_answer(omitted, *shapes), (2, 2))
     none = need_output(attention_answer(none, *shapes), (2, 2))
     assert_close(output, none, "The output without a mask, beside mask=None,")
@@ -147,11 +153,18 @@ def test_hidden_keys_have_no_influence(student, draw):
     mask = torch.tensor([True, False, True, True, False]).view(1, 1, 1, 5)
     attend = student.scaled_dot_product_attention
     shapes = ((1, 2, 3, 3), (1, 2, 3, 5))
-    before = need_output(attention_answer(attend(query, key, value, mask), *shapes), shapes[0])
-    key[:, :, [1, 4]] = draw.normal(1, 2, 2, 4, scale=5)
-    value[:, :, [1, 4]] = draw.normal(1, 2, 2, 3, scale=50)
-    after = need_output(attention_answer(attend(query, key, value, mask), *shapes), shapes[0])
-    assert_close(after, before, "The output after other content was put at hidden keys")
+    other_key, other_value = key.clone(), value.clone()
+    other_key[:, :, [1, 4]] = draw.normal(1, 2, 2, 4, scale=5)
+    other_value[:, :, [1, 4]] = draw.normal(1, 2, 2, 3, scale=50)
+
+    def hides(mask):
+        before, after = (
+            need_output(attention_answer(attend(query, *seen, mask), *shapes), shapes[0])
+            for seen in ((key, value), (other_key, other_value))
+        )
+        assert_close(after, before, "The output after other content was put at hidden keys")
+
+    unless_inverted(hides, mask)
 
 
 def test_keys_are_a_set(student, draw):

@@ -12,6 +12,7 @@ from grader.checks import (
     random_layer,
     same_inputs,
     show,
+    unless_inverted,
 )
 from grader.checks.attention import need_weights
 from grader.checks.known_layer import assert_heads_matter
@@ -94,16 +95,19 @@ def test_layer_causal_mask(student, draw, dtype):
     """Under a causal mask, changing the future changes nothing before it."""
     layer = random_layer(student.MultiHeadAttention, draw, 8, 2)
     x = draw.normal(2, 4, 8)
-    mask = torch.ones(4, 4).tril().to(dtype)
-    before = layer_output(layer, 2, x, x, x, mask)
+    others = [x]
     for t in range(1, 4):
-        other = x.clone()
-        other[:, t:] = draw.normal(2, 4 - t, 8)
-        after = layer_output(layer, 2, other, other, other, mask)
-        what = f"The output at the first {t} of 4 positions, after the others were changed,"
-        assert_close(after[:, :t], before[:, :t], what, atol=1e-4)
-        if torch.allclose(after[:, t:], before[:, t:], atol=1e-5):
-            raise CheckFailure("The output does not depend on the tokens that may be seen.")
+        others.append(torch.cat([x[:, :t], draw.normal(2, 4 - t, 8)], dim=1))
+
+    def hides(mask):
+        before, *outputs = [layer_output(layer, 2, other, other, other, mask) for other in others]
+        for t, after in enumerate(outputs, start=1):
+            what = f"The output at the first {t} of 4 positions, after the others were changed,"
+            assert_close(after[:, :t], before[:, :t], what, atol=1e-4)
+            if torch.allclose(after[:, t:], before[:, t:], atol=1e-5):
+                raise CheckFailure("The output does not depend on the tokens that may be seen.")
+
+    unless_inverted(hides, torch.ones(4, 4).tril().to(dtype))
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.int64])
@@ -116,13 +120,17 @@ def test_layer_padding_mask(student, draw, per_query, dtype):
     if per_query:
         mask = mask.expand(2, 1, 4, 4).clone()
     mask = mask.to(dtype)
-    before = layer_output(layer, 2, x, x, x, mask)
     other = x.clone()
     other[0, 2], other[1, 3] = draw.normal(8, scale=3), draw.normal(8, scale=3)
-    after = layer_output(layer, 2, x, other, other, mask)
-    assert_close(after, before, "The output after hidden keys were changed", atol=1e-4)
-    seen = layer_output(layer, 2, x, other, other)
-    if torch.allclose(seen, before, atol=1e-5):
+
+    def hides(mask):
+        before = layer_output(layer, 2, x, x, x, mask)
+        after = layer_output(layer, 2, x, other, other, mask)
+        assert_close(after, before, "The output after hidden keys were changed", atol=1e-4)
+
+    unless_inverted(hides, mask)
+    seen, masked = layer_output(layer, 2, x, other, other), layer_output(layer, 2, x, x, x, mask)
+    if torch.allclose(seen, masked, atol=1e-5):
         raise CheckFailure("Without the mask the output is the same: keys are not read.")
 
 

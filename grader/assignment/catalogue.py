@@ -11,9 +11,10 @@ from pydantic import ValidationError
 
 from grader.assignment.questions import load_questions, told
 from grader.assignment.rubric import Assignment
+from grader.assignment.spelling import nearest_definition, spelled_names
 from grader.errors import AssignmentError, InputError
 from grader.intake import Submission
-from grader.intake.definitions import defined_names, nearest_name
+from grader.intake.definitions import defined_names
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -100,14 +101,8 @@ def recognise(submission: Submission) -> Assignment:
     Raises:
         InputError: none fits, or two fit equally well.
     """
-    defined = defined_names(submission.sources.values())
-    fits: list[tuple[float, Assignment]] = []
-    for assignment in map(load_assignment, assignment_ids()):
-        found = [name for name in assignment.names if name in defined]
-        near = [name for name in assignment.names if nearest_name(name, defined)]
-        share = (len(found) + 0.5 * len(set(near) - set(found))) / len(assignment.names)
-        if found or share >= 0.5:
-            fits.append((share, assignment))
+    every = map(load_assignment, assignment_ids())
+    fits = [(share, a) for a in every if (share := _share(submission, a)) > 0]
     if not fits:
         raise InputError(
             no_known_definition(submission, [load_assignment(i) for i in assignment_ids()])
@@ -118,6 +113,33 @@ def recognise(submission: Submission) -> Assignment:
         names = " and ".join(assignment.id for assignment in chosen)
         raise InputError(f"The submission fits {names} equally well: say which with --assignment.")
     return chosen[0]
+
+
+def _share(submission: Submission, assignment: Assignment) -> float:
+    """How much of an assignment a submission defines, 0 to 1; 0 for a few names that are near.
+
+    Other names count a little less than the assignment's own, near ones half.
+    """
+    own, other, near = _found(submission, assignment)
+    share = (own + 0.9 * other + 0.5 * near) / len(assignment.names)
+    return share if own or other or share >= 0.5 else 0.0
+
+
+def defines_any(submission: Submission, assignment: Assignment) -> bool:
+    """Whether a submission defines anything of an assignment, be it by a near name."""
+    return any(_found(submission, assignment))
+
+
+def _found(submission: Submission, assignment: Assignment) -> tuple[int, int, int]:
+    """How many names of the assignment are defined: as such, under another name, by a near one."""
+    sources = list(submission.sources.values())
+    defined = defined_names(sources)
+    spelled = spelled_names(assignment, sources)
+    own = sum(name in defined for name in spelled)
+    there = sum(other in defined for other in spelled.values())
+    missing = [name for name, other in spelled.items() if other not in defined]
+    near = sum(nearest_definition(assignment, name, sources) is not None for name in missing)
+    return own, there - own, near
 
 
 def no_known_definition(submission: Submission, assignments: list[Assignment]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from grader.assignment.questions import MILESTONE, Questions
+from grader.assignment.usual import OTHER_NAMES, SYNONYMS
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=80)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=80)]
@@ -48,12 +49,24 @@ class Component(_Model):
         arguments: a function's arguments, or a class's constructor's, in order.
         forward: the arguments of a module's forward, in order; None for a function.
         keywords: the arguments that are passed by name, where a parameter has that name.
+        other_names: further names under which it is found, before those that are usual anyway.
     """
 
     name: Text
     arguments: tuple[Text, ...]
     forward: tuple[Text, ...] | None = None
     keywords: tuple[Text, ...] = ()
+    other_names: tuple[Text, ...] = ()
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a class that makes modules."""
+        return self.forward is not None
+
+    @property
+    def usual_names(self) -> tuple[str, ...]:
+        """Its other names: the rubric's, then those that are usual in public code."""
+        return tuple(dict.fromkeys((*self.other_names, *OTHER_NAMES.get(self.name, ()))))
 
 
 class Check(_Model):
@@ -107,7 +120,10 @@ class Assignment(_Model):
         module: the file name, without ending, that students are given.
         mask_convention: what True means in a mask, for messages.
         disallowed: library names that must not be used, such as "torch.nn.Transformer*".
-        synonyms: usual other names of arguments.
+        synonyms: other names of arguments, besides those that are usual anyway.
+        other_names: whether a definition under a usual other name is noted and graded in full, or
+            counts as missing.
+        argument_order: whether arguments have the assignment's order, or any when they are named.
         milestones: those whose checks run the submission.
         questions: what is asked besides, or None; a milestone of its own, the last.
     """
@@ -122,6 +138,8 @@ class Assignment(_Model):
     limits: Limits = Limits()
     disallowed: tuple[Text, ...] = ()
     synonyms: dict[str, tuple[str, ...]] = {}
+    other_names: Literal["note", "costs"] = "note"
+    argument_order: Literal["fixed", "free"] = "fixed"
     components: Annotated[tuple[Component, ...], Field(min_length=1)]
     milestones: Annotated[tuple[Milestone, ...], Field(min_length=1)]
     questions: Questions | None = None
@@ -158,8 +176,9 @@ class Assignment(_Model):
         return next(c for c in self.components if c.name == name)
 
     def argument_names(self, argument: str) -> list[str]:
-        """An argument's name and its usual other names."""
-        return [argument, *self.synonyms.get(argument, ())]
+        """An argument's name, the rubric's other names for it, and those that are usual anyway."""
+        others = (*self.synonyms.get(argument, ()), *SYNONYMS.get(argument, ()))
+        return list(dict.fromkeys((argument, *others)))
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

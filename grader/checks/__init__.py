@@ -20,6 +20,7 @@ from grader.checks.layer import (
     layer_answer,
     random_layer,
 )
+from grader.checks.masks import unless_inverted
 from grader.checks.parameters import assert_parameter_count, assert_trainable, built
 from grader.checks.tensors import assert_close, assert_tensor, means, same_inputs, show
 
@@ -47,4 +48,5 @@ __all__ = [
     "random_layer",
     "same_inputs",
     "show",
+    "unless_inverted",
 ]

@@ -1,6 +1,7 @@
 """Checks of an attention function: (query, key, value, mask) -> output, weights."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,43 +23,121 @@ from grader.checks.tensors import (
 from grader.diagnosis import describe, matching
 from grader.diagnosis.recipes import attention_steps
 from grader.errors import CheckFailure
-from grader.student import Definition
+from grader.student import Definition, Layer
+from grader.worker.answers import Fields
 from reference import scaled_dot_product_attention
 from reference.misconceptions import ATTENTION_MUTANTS, SENTENCES
+
+# What keys and fields are called; `attn_output` is an output.
+_OUTPUT = re.compile("out|context|result", re.IGNORECASE)
+_WEIGHTS = re.compile("weight|attn|attention|score|prob|alpha", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class AttentionAnswer:
-    """What an attention returned, told apart by shape; None where nothing of that shape came."""
+    """What an attention returned, told apart; None where nothing of that shape came.
+
+    Attributes:
+        output: the output.
+        weights: the weights.
+        returned: all of it.
+        form: how it came, for a note, where that is another way than (output, weights).
+    """
 
     output: Tensor | None
     weights: Tensor | None
     returned: Any
+    form: str | None = None
 
 
 def attention_answer(
     returned: Any, output_shape: tuple[int, ...], weights_shape: tuple[int, ...]
 ) -> AttentionAnswer:
-    """Tell output and weights apart, in a tensor, tuple, list or dict, in either order.
+    """Tell output and weights apart, in a tensor, tuple, list, dict or object, in either order.
 
-    Where both have the same shape, the first is the output.
+    Shapes tell them apart. Where those are the same, the weights are what is not negative and sums
+    to 1 in each row, if that holds for one of them; or else names tell, as keys or fields; or else
+    the first is the output.
     """
-    tensors = list(_tensors(returned))
-    output = next((t for t in tensors if tuple(t.shape) == output_shape), None)
-    weights = next(
-        (t for t in tensors if tuple(t.shape) == weights_shape and t is not output), None
-    )
-    return AttentionAnswer(output, weights, returned)
+    named = list(_named_tensors(returned))
+    outputs = [(name, t) for name, t in named if tuple(t.shape) == output_shape]
+    rows = [(name, t) for name, t in named if tuple(t.shape) == weights_shape]
+    if output_shape != weights_shape:
+        weights = _weights_among(rows, rows[0][1]) if rows else None
+    else:
+        weights = _weights_among(rows, rows[1][1]) if len(rows) > 1 else None
+    output = next((tensor for _, tensor in outputs if tensor is not weights), None)
+    return AttentionAnswer(output, weights, returned, _form(returned, output, weights))
 
 
-def _tensors(value: Any) -> list[Tensor]:
+def ask_attention(
+    attend: Definition | Layer,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    output_shape: tuple[int, ...],
+    weights_shape: tuple[int, ...],
+) -> AttentionAnswer:
+    """What a function or layer answers, told apart; another form than the usual is noted."""
+    answer = attention_answer(attend(query, key, value, mask), output_shape, weights_shape)
+    if answer.form is not None:
+        attend.note(f"`{attend.spelling}` returns {answer.form}.")
+    return answer
+
+
+def _named_tensors(value: Any, name: str = "") -> Iterator[tuple[str, Tensor]]:
+    """The tensors in a value, each with the key or field that it stands under."""
     if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, (tuple, list)):
-        return [tensor for item in value for tensor in _tensors(item)]
-    return []
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _named_tensors(item, str(key))
+    elif isinstance(value, Fields):
+        for field, item in zip(value.names, value, strict=True):
+            yield from _named_tensors(item, field)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _named_tensors(item, name)
+
+
+def _weights_among(rows: list[tuple[str, Tensor]], otherwise: Tensor) -> Tensor:
+    """Which of several tensors are the weights, by content or name."""
+    alike = [tensor for _, tensor in rows if _is_distribution(tensor)]
+    if len(alike) == 1:
+        return alike[0]
+    called = [tensor for name, tensor in rows if _WEIGHTS.search(name) and not _OUTPUT.search(name)]
+    others = [tensor for name, tensor in rows if not _OUTPUT.search(name)]
+    if len(called) == 1:
+        return called[0]
+    return others[0] if len(others) == 1 else otherwise
+
+
+def _is_distribution(tensor: Tensor) -> bool:
+    """Whether each row is not negative and sums to 1."""
+    if not tensor.is_floating_point():
+        return False
+    sums = tensor.sum(-1)
+    return bool((tensor >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-4)
+
+
+def _form(returned: Any, output: Tensor | None, weights: Tensor | None) -> str | None:
+    """How output and weights came, where not as a tuple (output, weights) or an output alone."""
+    if output is None:
+        return None
+    kind = None
+    if isinstance(returned, Mapping):
+        kind = "a dict"
+    elif isinstance(returned, Fields) and not returned.unpacks:
+        kind = f"`{returned.type}`"
+    elif isinstance(returned, list):
+        kind = "a list"
+    if kind is not None:
+        return f"{kind}; the assignment asks for the tuple (output, weights)"
+    places = [id(tensor) for _, tensor in _named_tensors(returned)]
+    if weights is not None and places.index(id(weights)) < places.index(id(output)):
+        return "(weights, output); the assignment's order is (output, weights)"
+    return None
 
 
 def need_output(answer: AttentionAnswer, shape: tuple[int, ...]) -> Tensor:
@@ -84,7 +163,7 @@ def need_output(answer: AttentionAnswer, shape: tuple[int, ...]) -> Tensor:
 def need_weights(answer: AttentionAnswer, shape: tuple[int, ...]) -> Tensor:
     """The weights; a CheckFailure when nothing of their shape came back."""
     if answer.weights is None:
-        others = [t for t in _tensors(answer.returned) if t is not answer.output]
+        others = [t for _, t in _named_tensors(answer.returned) if t is not answer.output]
         raise CheckFailure(
             f"No attention weights of shape {shape_text(shape)} came back.",
             f"output and weights, the weights of shape {shape_text(shape)}",
@@ -104,7 +183,7 @@ def _shapes(query: Tensor, key: Tensor, value: Tensor) -> tuple[tuple[int, ...],
 def _ask(
     attend: Definition, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> AttentionAnswer:
-    return attention_answer(attend(query, key, value, mask), *_shapes(query, key, value))
+    return ask_attention(attend, query, key, value, mask, *_shapes(query, key, value))
 
 
 def assert_attention(

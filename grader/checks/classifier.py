@@ -56,8 +56,9 @@ def logits(model: Layer, inputs: Tensor, classes: int = CLASSES) -> Tensor:
     """The logits (B, C) of a model; a CheckFailure that says what came where they are not that."""
     returned = model(inputs)
     shape = (len(inputs), classes)
-    first = returned[0] if isinstance(returned, (tuple, list)) and returned else None
-    if isinstance(first, Tensor) and tuple(first.shape) == shape:
+    items = returned if isinstance(returned, (tuple, list)) else ()
+    first = next((item for item in items if isinstance(item, Tensor)), None)
+    if first is not None and tuple(first.shape) == shape:
         returned = first
     if isinstance(returned, Mapping):
         raise CheckFailure(

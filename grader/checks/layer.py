@@ -4,13 +4,11 @@ import re
 
 from torch import Tensor
 
-from grader.checks.attention import AttentionAnswer, attention_answer, need_output
+from grader.checks.attention import AttentionAnswer, ask_attention, need_output
 from grader.checks.draw import Draw
 from grader.checks.parameters import built
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
-
-ATTEMPTS = 4  # of reading roles by gradients, each with other random parameters
 
 
 def random_layer(definition: Definition, draw: Draw, d_model: int, n_heads: int) -> Layer:
@@ -46,7 +44,8 @@ def layer_answer(
     """What a layer returns: output (B, T_q, D) and weights (B, H, T_q, T_k)."""
     batch, length, d_model = query.shape
     weights_shape = (batch, n_heads, length, key.shape[1])
-    return attention_answer(layer(query, key, value, mask), (batch, length, d_model), weights_shape)
+    shape = (batch, length, d_model)
+    return ask_attention(layer, query, key, value, mask, shape, weights_shape)
 
 
 def layer_output(

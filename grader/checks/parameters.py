@@ -16,7 +16,7 @@ def built(definition: Definition, **arguments: Any) -> Layer:
     layer = definition(**arguments)
     if not isinstance(layer, Layer):
         raise CheckFailure(
-            f"{definition.name}(…) does not make a module.", "an nn.Module", kind_text(layer)
+            f"{definition.spelling}(…) does not make a module.", "an nn.Module", kind_text(layer)
         )
     return layer
 

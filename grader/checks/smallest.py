@@ -136,7 +136,7 @@ def code_of_call(definition: Definition, inputs: Mapping[str, object]) -> str:
         inputs: its arguments in order, by name; a None at the end is left out.
     """
     given = {name: value for name, value in inputs.items() if value is not None}
-    call = f"print({definition.own_name}({', '.join(given)}))"
+    call = f"print({definition.spelling}({', '.join(given)}))"
     return "\n".join([*definition.imports(), *pasteable(given), call])
 
 
@@ -169,7 +169,7 @@ def code_of_module(
     return "\n".join(
         [
             *definition.imports(),
-            f"module = {definition.own_name}({', '.join(map(str, made_with))}).eval()",
+            f"module = {definition.spelling}({', '.join(map(str, made_with))}).eval()",
             "with torch.no_grad():",
             "    for i, (name, p) in enumerate(module.named_parameters()):",
             "        p.copy_(torch.arange(p.numel()).add(7 * i).cos().view(p.shape))",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.errors import CheckFailure, StudentRaised
-from grader.worker.answers import Foreign
+from grader.worker.answers import Fields, Foreign
 
 RTOL = 1e-4
 ATOL = 1e-5
@@ -51,6 +51,8 @@ def kind_text(value: Any) -> str:
         return f"a tensor of shape {shape_text(value.shape)}"
     if isinstance(value, Foreign):
         return f"{value.type} ({value.text})"
+    if isinstance(value, Fields):
+        return f"a {value.type} with the fields {', '.join(value.names[:6])}"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}: " + ", ".join(
             kind_text(item) for item in value[:4]

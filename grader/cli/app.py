@@ -403,11 +403,9 @@ def _milestones(assignment: Any, milestone: str | None) -> list[str]:
 
 def _expect_definitions(submission: Any, assignment: Any) -> None:
     """Raise InputError when nothing of the assignment is defined, not even by a near name."""
-    from grader.assignment.catalogue import no_known_definition
-    from grader.intake.definitions import defined_names, nearest_name
+    from grader.assignment.catalogue import defines_any, no_known_definition
 
-    defined = defined_names(submission.sources.values())
-    if not any(name in defined or nearest_name(name, defined) for name in assignment.names):
+    if not defines_any(submission, assignment):
         raise InputError(no_known_definition(submission, [assignment]))
 
 

@@ -5,7 +5,7 @@ them for one submission after the other, so that a further submission costs only
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -23,9 +23,9 @@ from grader.errors import (
     RefusedDefinition,
     StudentError,
     StudentRaised,
+    WrongSignature,
 )
 from grader.grading.titles import PREFIX
-from grader.intake import Note
 from grader.report import Status
 from grader.student import Session, Student
 
@@ -112,8 +112,7 @@ class GradingPlugin:
     def note(self) -> Callable[[str], None]:
         """Add something for the reader to the report, whatever the check comes to."""
         assert self._run is not None
-        notes = self._run.session.notes
-        return lambda text: notes.append(Note("note", text))
+        return self._run.session.note
 
     @pytest.fixture
     def passed(self) -> Callable[[str], bool]:
@@ -167,8 +166,19 @@ class GradingPlugin:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
             if outcome.status != "passed":
-                return self._once(check, outcome)
+                return self._with_order(check, self._once(check, outcome))
         return Outcome("passed")
+
+    def _with_order(self, check: Check, outcome: Outcome) -> Outcome:
+        """The outcome, explained by arguments in another order where nothing else explains it."""
+        assert self._run is not None
+        if outcome.status not in ("failed", "raised") or outcome.misconception is not None:
+            return outcome
+        mistakes = self._run.session.order_mistakes(check.component)
+        if not mistakes:
+            return outcome
+        message = " ".join([*mistakes, outcome.message or ""]).rstrip()
+        return replace(outcome, message=message, misconception="wrong-signature")
 
     def _once(self, check: Check, outcome: Outcome) -> Outcome:
         """The outcome, or "blocked" when an earlier check met the very same cause."""
@@ -236,6 +246,14 @@ def classify(error: BaseException) -> Outcome:
                 "refused",
                 f"{error}.",
                 misconception="disallowed-module",
+                cause=error.cause,
+                frames=error.frames,
+            )
+        case WrongSignature():
+            return Outcome(
+                "failed",
+                f"{error}.",
+                misconception=error.misconception,
                 cause=error.cause,
                 frames=error.frames,
             )

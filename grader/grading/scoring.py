@@ -83,7 +83,8 @@ def _row(check: Check, title: str, outcome: "Outcome", session: "Session") -> Ch
         else:
             place = _place(
                 definition_place(
-                    [*session.modules, *session.submission.sources.values()], check.component
+                    [*session.modules, *session.submission.sources.values()],
+                    session.spelling(check.component),
                 )
             )
     status: Status = "review" if outcome.status == "fault" else outcome.status

@@ -86,11 +86,19 @@ def _does_nothing(statement: ast.stmt) -> bool:
     return False
 
 
+def is_misspelling(name: str, wanted: str) -> bool:
+    """Whether a name differs from the wanted one, but in case or underscores only."""
+    return name != wanted and _plain(name) == _plain(wanted)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "")
+
+
 def nearest_name(name: str, names: Iterable[str]) -> str | None:
     """The name most like `name`, whatever its case and underscores; None if none is like it."""
-    plain = {other.lower().replace("_", ""): other for other in names if other != name}
-    wanted = name.lower().replace("_", "")
-    close = difflib.get_close_matches(wanted, plain, n=1, cutoff=0.72)
+    plain = {_plain(other): other for other in names if other != name}
+    close = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.72)
     return plain[close[0]] if close else None
 
 

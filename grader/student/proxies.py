@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised
+from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised, WrongSignature
+from grader.student.order import FORWARD
 from grader.student.session import Session
 from grader.worker.answers import Foreign, FrameModel, Kept
 
@@ -57,7 +58,14 @@ class Parameter:
 
 
 class _Callable:
-    """Calls something in the worker, with its arguments bound by name or position."""
+    """Calls something in the worker, with its arguments bound by name or position.
+
+    Attributes:
+        name: the assignment's name for the definition.
+        spelling: the submission's.
+    """
+
+    _methods: tuple[str, ...] = ("__init__",)  # of a class, what a call runs
 
     def __init__(
         self,
@@ -72,9 +80,26 @@ class _Callable:
         self._arguments = arguments
         self._keywords = keywords
         self.name = name
+        self.spelling = session.spelling(name)
 
     def _target(self) -> Any:
         raise NotImplementedError
+
+    def note(self, text: str) -> None:
+        """Have the report say something about it, once however often it is noted."""
+        signature = self._session.signature(self.name, self._methods)
+        place = None
+        if signature is not None:
+            place = self._session.locate(Frame(signature.path, signature.line, signature.called))
+        self._session.note(text, place)
+
+    def _wrong_signature(self, text: str) -> WrongSignature:
+        """The error for arguments that could not be bound, with the line of the `def`."""
+        signature = self._session.signature(self.name, self._methods)
+        if signature is None:
+            return WrongSignature(self.spelling, text)
+        frame = Frame(signature.path, signature.line, signature.called)
+        return WrongSignature(signature.called, text, (frame,))
 
     def call(
         self,
@@ -111,13 +136,15 @@ class _Callable:
         given: dict[str, Any] = dict(zip(self._arguments, values, strict=False))
         given.update(named)
         sent = {n: v._kept if isinstance(v, Layer) else v for n, v in given.items()}
+        by_name = self._session.assignment.argument_order == "free"
         request: dict[str, Any] = {
             "target": self._target(),
             "inputs": [
                 {
                     "name": name,
+                    "names": self._session.assignment.argument_names(name),
                     "value": sent.get(name),
-                    "keyword": name in self._keywords,
+                    "keyword": by_name or name in self._keywords,
                     "omitted": name not in given and (omit_none or self._omits),
                 }
                 for name in self._arguments
@@ -133,8 +160,10 @@ class _Callable:
         try:
             answer = self._session.request(self.name, "call", request)
         except StudentRaised as error:
+            if error.kind == "Unbound" and not error.frames:
+                raise self._wrong_signature(error.text) from None
             shown = ", ".join(_shown(name, value) for name, value in given.items())
-            error.shown = f"{self.name}({shown})"
+            error.shown = f"{self.spelling}({shown})"
             raise
         return self._read(answer, probe is not None, len(gradients_of), count, echo, trace)
 
@@ -162,11 +191,6 @@ class _Callable:
             raise StudentCrashed("What came back is not an answer.") from None
         return result
 
-    @property
-    def own_name(self) -> str:
-        """What the submission calls it."""
-        return self.name
-
     def imports(self) -> list[str]:
         """Lines of code that a student puts before a call of it in a new file."""
         return ["import torch", *self._session.import_lines(self.name)]
@@ -181,7 +205,7 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{name} of shape {tuple(value.shape)}"
     if isinstance(value, Layer):
-        return f"{name}={value.name}(…)"
+        return f"{name}={value.spelling}(…)"
     return f"{name}={value!r}"
 
 
@@ -225,11 +249,13 @@ class Definition(_Callable):
     """A function or class of the submission, by the assignment's name."""
 
     def _target(self) -> str:
-        return self.name
+        return self.spelling
 
 
 class Layer(_Callable):
     """A module that the submission made; it lives in the worker, in eval mode unless said."""
+
+    _methods = FORWARD
 
     def __init__(self, session: Session, name: str, kept: Kept) -> None:
         component = session.assignment.component(name)
@@ -273,11 +299,16 @@ class Layer(_Callable):
         """Give all positions the encoding of the first, as far as the table can be found.
 
         Args:
-            function: the submission's function that makes tables.
+            function: the function that makes tables, by the assignment's name.
             width: their last size.
             length: positions that a table has at least.
         """
-        request = {"target": self._kept, "function": function, "width": width, "length": length}
+        request = {
+            "target": self._kept,
+            "function": self._session.spelling(function),
+            "width": width,
+            "length": length,
+        }
         self._session.request(self.name, "equal_positions", request)
 
     def train(self, mode: bool = True) -> None:

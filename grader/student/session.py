@@ -2,10 +2,11 @@
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from grader.assignment import Assignment
+from grader.assignment.spelling import nearest_definition, own_definitions, spelled_names
 from grader.errors import (
     Frame,
     InputError,
@@ -22,10 +23,11 @@ from grader.intake.definitions import (
     defined_names,
     definitions,
     is_implemented,
-    nearest_name,
 )
+from grader.intake.signatures import Signature, signature_of
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
+from grader.student.order import FORWARD, order_text, other_order
 from grader.worker.answers import FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
 
@@ -45,20 +47,24 @@ class Session:
     def __init__(self, submission: Submission, assignment: Assignment, launcher: Launcher) -> None:
         self.submission = submission
         self.assignment = assignment
-        self.modules = choose_modules(
-            submission.sources.values(), assignment.names, assignment.module
-        )
+        sources = submission.sources.values()
+        self._spelled = spelled_names(assignment, sources)
+        names = self._spelled.values()
+        self.modules = choose_modules(sources, names, assignment.module)
         self.uses: list[Use] = disallowed_uses(
             submission.sources,
-            assignment.names,
+            names,
             assignment.disallowed,
             [module.path for module in self.modules],
         )
         self._expect_work()
         self.notes: list[Note] = []
+        self._note_other_names()
+        self._note_other_orders()
         self._launcher = launcher
         self._worker: Worker | None = None
         self._found: set[str] = set()
+        self._loaded = False
         self._load_error: StudentError | None = None
         self._downfalls: dict[str, list[StudentError]] = {}
         self._raised_at_load: list[StudentRaised] = []
@@ -77,12 +83,71 @@ class Session:
             is_implemented(statement)
             for module in self.modules
             for name, statement in definitions(module).items()
-            if name in self.assignment.names
+            if name in self._spelled.values()
         )
         if not done and self.submission.broken:
             note = next(iter(self.submission.broken.values()))
             place = note.location or Location(self.submission.name)
             raise InputError(note.message, place.file, place.line, place.cell)
+
+    def _note_other_names(self) -> None:
+        own = own_definitions(self.modules)
+        for name, spelled in self._spelled.items():
+            if spelled != name:
+                place = own[spelled].source.locate(own[spelled].statement.lineno)
+                self.note(f"Found `{spelled}`; the assignment's name is `{name}`.", place)
+
+    def _note_other_orders(self) -> None:
+        """Note arguments in another order, where the rubric leaves it free."""
+        if self.assignment.argument_order == "free":
+            for name in self.assignment.names:
+                for signature, _, _ in self._other_orders(name):
+                    text = (
+                        f"`{signature.called}` takes its arguments in another order: bound by name."
+                    )
+                    self.note(text, self.submission.locate(signature.path, signature.line))
+
+    def order_mistakes(self, name: str) -> list[str]:
+        """A sentence for each call of a definition whose arguments have another order.
+
+        Args:
+            name: the assignment's name for it.
+
+        Returns:
+            Empty where the rubric leaves the order free.
+        """
+        if self.assignment.argument_order == "free":
+            return []
+        return [order_text(s.called, theirs, ours) for s, theirs, ours in self._other_orders(name)]
+
+    def _other_orders(self, name: str) -> Iterator[tuple[Signature, list[str], list[str]]]:
+        component = self.assignment.component(name)
+        for methods in [("__init__",), FORWARD] if component.is_module else [()]:
+            signature = self.signature(name, methods)
+            if signature is not None:
+                order = other_order(signature, component, self.assignment)
+                if order is not None:
+                    yield signature, *order
+
+    def note(self, text: str, place: Location | None = None) -> None:
+        """Have the report say something, once however often it is noted."""
+        note = Note("note", text, place)
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def spelling(self, name: str) -> str:
+        """What the submission calls the definition of that name."""
+        return self._spelled[name]
+
+    def signature(self, name: str, methods: tuple[str, ...]) -> Signature | None:
+        """How the submission's definition of that name is called, as far as the source shows.
+
+        Args:
+            name: the assignment's name for it.
+            methods: where it is a class, the methods of which the first that there is counts.
+        """
+        sources = [*self.modules, *self.submission.sources.values()]
+        return signature_of(sources, self.spelling(name), methods)
 
     def begin_check(self, seconds: float | None) -> None:
         """Give the next check its time: its own, for a single call too, or what is usual."""
@@ -116,19 +181,23 @@ class Session:
     def require(self, name: str) -> None:
         """See that a definition is there and allowed.
 
+        Args:
+            name: the assignment's name for it.
+
         Raises:
             MissingDefinition: it is not there.
             RefusedDefinition: it uses what the assignment does not allow.
             StudentError: the submission could not be loaded.
         """
+        spelled = self.spelling(name)
         for use in self.uses:
-            if use.definition == name:
-                frames = (Frame(use.location.file, use.line, name),)
-                raise RefusedDefinition(name, use.name, frames)
+            if use.definition == spelled:
+                frames = (Frame(use.location.file, use.line, spelled),)
+                raise RefusedDefinition(spelled, use.name, frames)
         if not self.modules:
             raise self._missing(name)
         self._running()
-        if name not in self._found:
+        if spelled not in self._found:
             raise self._missing(name)
 
     def request(self, name: str, operation: str, arguments: dict[str, Any]) -> Any:
@@ -170,6 +239,7 @@ class Session:
 
     def import_lines(self, name: str) -> list[str]:
         """The line that imports a definition; none where it stands in a notebook."""
+        name = self.spelling(name)
         for module in self.modules:
             if name in definitions(module):
                 dotted = module.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -222,12 +292,7 @@ class Session:
             },
             "modules": [module.path for module in self.modules],
             "tolerant": [path for path, s in self.submission.sources.items() if s.is_notebook],
-            "names": list(self.assignment.names),
-            "argument_names": {
-                argument: self.assignment.argument_names(argument)
-                for component in self.assignment.components
-                for argument in (*component.arguments, *(component.forward or ()))
-            },
+            "names": list(self._spelled.values()),
             "root_name": self.submission.name,
         }
         answer = worker.request("load", arguments, self.assignment.limits.load_seconds, self._seed)
@@ -237,31 +302,38 @@ class Session:
         except (TypeError, KeyError, ValueError, LookupError):
             worker.end()
             raise StudentCrashed("What came back is not an answer.") from None
-        self._found = found & set(self.assignment.names)
+        self._found = found & set(self._spelled.values())
         self._raised_at_load = errors
-        if not self.notes:
+        if not self._loaded:
             self._note_load_errors(errors)
+        self._loaded = True
 
     def _note_load_errors(self, errors: list[StudentRaised]) -> None:
         for error in errors:
             place = self.locate(error.frames[-1]) if error.frames else None
-            self.notes.append(
-                Note(
-                    "note",
-                    f"Code at top level raised {error}. What was defined before it is graded.",
-                    place,
-                )
-            )
+            text = f"Code at top level raised {error}. What was defined before it is graded."
+            self.note(text, place)
 
     def _missing(self, name: str) -> MissingDefinition:
-        defined = defined_names(self.submission.sources.values())
-        error = MissingDefinition(name, nearest_name(name, defined - set(self.assignment.names)))
-        if name in defined and self._raised_at_load:
-            first = self._raised_at_load[0]
-            why = f"`{name}` was never defined, because the module raised {first}"
-            for note in self.submission.broken.values():
-                why += f". {note.message}"
-            error.args = (why.rstrip("."),)
-            error.frames = first.frames[-1:]
-            error.nearest = None
+        sources = self.submission.sources.values()
+        if self.spelling(name) in defined_names(sources) and self._raised_at_load:
+            return self._never_defined(name)
+        near = nearest_definition(self.assignment, name, sources)
+        if near is None:
+            return MissingDefinition(name)
+        frames = (Frame(near.source.path, near.statement.lineno, near.name),)
+        error = MissingDefinition(name, near.name, frames)
+        wanted = "class" if self.assignment.component(name).is_module else "function"
+        if near.kind in {"class", "function"} - {wanted}:
+            error.args = (f"{error}, and it asks for a {wanted}",)
+        return error
+
+    def _never_defined(self, name: str) -> MissingDefinition:
+        """The error for what the source defines, and loading it did not."""
+        first = self._raised_at_load[0]
+        why = f"`{self.spelling(name)}` was never defined, because the module raised {first}"
+        for note in self.submission.broken.values():
+            why += f". {note.message}"
+        error = MissingDefinition(name, frames=first.frames[-1:])
+        error.args = (why.rstrip("."),)
         return error

@@ -1,6 +1,6 @@
 """Reads the worker's frames on the trusted side: validated, sized, and then as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -34,6 +34,27 @@ class Kept:
     type: str
 
 
+class Fields(tuple[Any, ...]):
+    """The values of a namedtuple, a dataclass or a simple object; a tuple with names.
+
+    Attributes:
+        type: the class's name.
+        names: of the values, in order.
+        unpacks: whether the student's own object is a tuple, too.
+    """
+
+    type: str
+    names: tuple[str, ...]
+    unpacks: bool
+
+    @classmethod
+    def of(cls, names: Iterable[str], values: Iterable[Any], kind: str, unpacks: bool) -> "Fields":
+        """The fields of an object of that kind."""
+        fields = cls(values)
+        fields.type, fields.names, fields.unpacks = kind, tuple(names), unpacks
+        return fields
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -57,6 +78,14 @@ class _Sequence(_Strict):
 class _Dict(_Strict):
     k: Literal["dict"]
     v: list[Annotated[list["Node"], Field(min_length=2, max_length=2)]]
+
+
+class _Fields(_Strict):
+    k: Literal["fields"]
+    type: str
+    unpacks: bool
+    names: list[str]
+    v: list["Node"]
 
 
 class _Object(_Strict):
@@ -84,6 +113,7 @@ Node = Annotated[
     | Annotated[_Sequence, Tag("tuple")]
     | Annotated[_Sequence, Tag("list")]
     | Annotated[_Dict, Tag("dict")]
+    | Annotated[_Fields, Tag("fields")]
     | Annotated[_Object, Tag("object")]
     | Annotated[_Ref, Tag("ref")],
     Discriminator(_kind),
@@ -114,7 +144,7 @@ class Answer(_Strict):
     fault: FaultModel | None = None
 
 
-for _model in (_Sequence, _Dict, Answer):
+for _model in (_Sequence, _Dict, _Fields, Answer):
     _model.model_rebuild()
 
 
@@ -178,6 +208,11 @@ def _value(node: Any, tensors: Mapping[str, torch.Tensor], depth: int) -> Any:
         case _Dict():
             pairs = [[_value(item, tensors, depth + 1) for item in pair] for pair in node.v]
             return {_hashable(key): value for key, value in pairs}
+        case _Fields():
+            if len(node.names) != len(node.v):
+                raise ProtocolError("the names of fields do not fit their values")
+            items = [_value(item, tensors, depth + 1) for item in node.v]
+            return Fields.of(node.names, items, node.type, node.unpacks)
         case _Object():
             return Foreign(node.type, node.text)
         case _Ref():

@@ -26,6 +26,7 @@ MAX_HEADER = 8 * 2**20  # bytes
 MAX_BODY = 256 * 2**20  # bytes
 MAX_DEPTH = 12
 MAX_NODES = 20_000
+MAX_FIELDS = 16  # of an object that counts as a simple one
 MAX_TEXT = 4_000  # characters of one string
 MAX_INT = 2**63 - 1
 
@@ -100,6 +101,15 @@ class Encoder:
         number = self._keep(value) if self._keep is not None else None
         if number is not None:
             return {"k": "ref", "n": number, "type": _type_name(value)}
+        fields = named_fields(value)
+        if fields is not None:
+            return {
+                "k": "fields",
+                "type": _type_name(value).rsplit(".", 1)[-1],
+                "unpacks": isinstance(value, tuple),
+                "names": [clean_text(name, 100) for name in fields],
+                "v": [self.encode(item, depth + 1) for item in fields.values()],
+            }
         if isinstance(value, (tuple, list)):
             items = [self.encode(item, depth + 1) for item in value]
             return {"k": "tuple" if isinstance(value, tuple) else "list", "v": items}
@@ -108,10 +118,6 @@ class Encoder:
                 [self.encode(key, depth + 1), self.encode(item, depth + 1)]
                 for key, item in value.items()
             ]
-            return {"k": "dict", "v": pairs}
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = [field.name for field in dataclasses.fields(value)]
-            pairs = [[name, self.encode(getattr(value, name), depth + 1)] for name in fields]
             return {"k": "dict", "v": pairs}
         return self._object(value)
 
@@ -145,6 +151,28 @@ class Encoder:
         except Exception as error:
             text = f"(its repr raised {type(error).__name__})"
         return {"k": "object", "type": _type_name(value), "text": text}
+
+
+def named_fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a namedtuple, a dataclass, or a simple object that holds tensors.
+
+    Such an object has a few public attributes, one of them a tensor. A mapping has keys, not
+    fields. None for everything else.
+    """
+    kind = type(value)
+    if isinstance(value, tuple):
+        names = getattr(kind, "_fields", None)
+        return dict(zip(names, value, strict=True)) if isinstance(names, tuple) else None
+    if isinstance(value, (type, Mapping, list, torch.Tensor, torch.nn.Module)):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    attributes = getattr(value, "__dict__", None)
+    if type(attributes) is not dict or callable(value):
+        return None
+    public = {name: item for name, item in attributes.items() if not str(name).startswith("_")}
+    holds_tensor = any(isinstance(item, torch.Tensor) for item in public.values())
+    return public if holds_tensor and len(public) <= MAX_FIELDS else None
 
 
 def _type_name(value: Any) -> str:

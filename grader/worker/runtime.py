@@ -4,13 +4,12 @@ Nothing that is said here is believed by the trusted side beyond its form: this 
 the student's code as soon as that has run. So there is no secret in it, and no verdict.
 """
 
-import inspect
 import itertools
 import json
 import random
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy
 import torch
 from safetensors.torch import load as load_safetensors
 
+from grader.worker.binding import OMITTED, bind
 from grader.worker.counting import OperationCounter
 from grader.worker.modules import PACKAGE, ROOT, Chunk, StudentModules
 from grader.worker.protocol import (
@@ -27,11 +27,11 @@ from grader.worker.protocol import (
     ProtocolError,
     clean_text,
     decode,
+    named_fields,
     pack,
 )
 from grader.worker.tracing import Tracer
 
-OMITTED = object()  # stands for an argument that a call leaves to its default
 MAX_FRAMES = 12  # of a traceback that are sent
 
 
@@ -42,7 +42,6 @@ class Runtime:
         self._channel = channel
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
-        self._names: dict[str, list[str]] = {}
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "load": self._load,
             "call": self._call,
@@ -106,7 +105,6 @@ class Runtime:
             for path, chunks in arguments["sources"].items()
         }
         order: list[str] = arguments["modules"]
-        self._names = arguments.get("argument_names", {})
         finder = StudentModules(
             sources, order[0], set(arguments["tolerant"]), arguments.get("root_name", "")
         )
@@ -142,7 +140,7 @@ class Runtime:
         wanted = arguments.get("gradients_of", [])
         for index in wanted:
             inputs[index] = inputs[index].clone().requires_grad_(True)
-        names = [self._names.get(item["name"], [item["name"]]) for item in arguments["inputs"]]
+        names = [item.get("names", [item["name"]]) for item in arguments["inputs"]]
         for index, item in enumerate(arguments["inputs"]):
             if item.get("omitted"):
                 inputs[index] = OMITTED
@@ -236,88 +234,6 @@ class Runtime:
         return None
 
 
-def bind(
-    target: Any, names: list[list[str]], values: list[Any], keywords: Sequence[bool] = ()
-) -> Callable[[], Any]:
-    """A call of `target` with its arguments bound by position, as the assignment fixes their order.
-
-    Names matter where position cannot tell: for keyword-only parameters, and for an argument whose
-    place is taken by a further parameter with a default, as `mask` is in `(q, k, v, dropout=0.0,
-    mask=None)`. A None that has no place of its own is left out. What can be passed by position is,
-    since a wrapper may show the signature of what it wraps and take other names.
-
-    Args:
-        target: a class, a function, or any callable.
-        names: for each argument its names, the assignment's own name first.
-        values: the value of each; `OMITTED` leaves one to its default.
-        keywords: of which the name goes before the position, since the assignment fixes no order.
-    """
-    try:
-        parameters = list(inspect.signature(_signature_of(target)).parameters.values())
-    except (TypeError, ValueError):
-        given = [value for value in values if value is not OMITTED]
-        return lambda: target(*_without_trailing_none(given))
-    kinds = inspect.Parameter
-    if any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
-        return _bind_variadic(target, parameters, names, values)
-    takes_any = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters)
-    free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
-    every_name = {name for group in names for name in group}
-    chosen: dict[str, Any] = {}
-    arguments = list(zip(names, values, keywords or [False] * len(values), strict=True))
-    waiting = []
-    for group, value, by_name in arguments:
-        named = [p for p in free if _plain(p.name) in group and p.name not in chosen]
-        if named and (by_name or value is OMITTED):
-            chosen[named[0].name] = value
-        else:
-            waiting.append((group, value, by_name))
-    for group, value, _ in sorted(waiting, key=lambda argument: argument[2]):
-        left = [p for p in free if p.name not in chosen]
-        named = [p for p in left if _plain(p.name) in group]
-        slots = [p for p in left if p.kind is not kinds.KEYWORD_ONLY]
-        slot = slots[0] if slots else None
-        unnamed = slot is not None and _plain(slot.name) not in every_name
-        if value is OMITTED:
-            if unnamed:
-                chosen[slots[0].name] = value
-        elif named and (slot is None or (unnamed and _is_further(slot))):
-            chosen[named[0].name] = value
-        elif slot is not None and (value is not None or not _is_further(slot) or slot in named):
-            chosen[slot.name] = value
-        elif value is None:
-            continue
-        elif takes_any:
-            chosen[group[0]] = value
-        else:
-            raise TypeError(f"it takes no argument for {group[0]}")
-    chosen = {name: value for name, value in chosen.items() if value is not OMITTED}
-    positional = []
-    for parameter in free:
-        if parameter.kind is kinds.KEYWORD_ONLY or parameter.name not in chosen:
-            break
-        positional.append(chosen.pop(parameter.name))
-    return lambda: target(*positional, **chosen)
-
-
-def _bind_variadic(
-    target: Any, parameters: list[inspect.Parameter], names: list[list[str]], values: list[Any]
-) -> Callable[[], Any]:
-    """A call of what takes `*args`: by position, but for keyword-only parameters that fit."""
-    only = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
-    keywords: dict[str, Any] = {}
-    positional = []
-    for group, value in zip(names, values, strict=True):
-        fitting = [name for name in only if _plain(name) in group]
-        if value is OMITTED:
-            continue
-        if fitting:
-            keywords[fitting[0]] = value
-        else:
-            positional.append(value)
-    return lambda: target(*_without_trailing_none(positional), **keywords)
-
-
 def _level(table: torch.Tensor, width: int, length: int) -> None:
     """Fill a table of positions with its first row, in place."""
     axes = [axis for axis, size in enumerate(table.shape[:-1]) if size >= length]
@@ -351,35 +267,17 @@ def listed(value: Any, depth: int = 4) -> Any:
     return value
 
 
-def _plain(name: str) -> str:
-    return name.lower().strip("_")
-
-
-def _is_further(parameter: inspect.Parameter) -> bool:
-    """Whether a call may leave the parameter out."""
-    return parameter.default is not inspect.Parameter.empty
-
-
-def _without_trailing_none(values: list[Any]) -> list[Any]:
-    return values[:-1] if values and values[-1] is None else values
-
-
-def _signature_of(target: Any) -> Any:
-    """What holds the signature: a module's is its forward's."""
-    return target.forward if isinstance(target, torch.nn.Module) else target
-
-
 def first_of_shape(returned: Any, shape: torch.Size) -> Any:
-    """The first tensor of that shape in a returned value, looking into tuples, lists and dicts."""
+    """The first tensor of that shape in a returned value, looking into what holds several."""
     if isinstance(returned, torch.Tensor):
         return returned if returned.shape == shape else None
     if isinstance(returned, Mapping):
-        returned = list(returned.values())
-    elif not isinstance(returned, (tuple, list)):
-        returned = (
-            list(vars(returned).values()) if hasattr(returned, "__dataclass_fields__") else []
-        )
-    found = (first_of_shape(item, shape) for item in returned)
+        items = list(returned.values())
+    elif isinstance(returned, (tuple, list)):
+        items = list(returned)
+    else:
+        items = list((named_fields(returned) or {}).values())
+    found = (first_of_shape(item, shape) for item in items)
     return next((tensor for tensor in found if tensor is not None), None)
 
 

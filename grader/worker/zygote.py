@@ -26,6 +26,7 @@ NEEDED = [
     "worker.counting",
     "worker.tracing",
     "worker.modules",
+    "worker.binding",
     "worker.runtime",
 ]
 HERE = Path(__file__).resolve().parent.parent

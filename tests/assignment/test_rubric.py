@@ -107,6 +107,50 @@ def test_lint_finds_a_test_that_stands_twice(folder):
         problems(load_assignment(folder(row("a"), tests=tests)))
 
 
+def test_lint_finds_other_names_that_mean_two_things_or_are_misspellings(folder):
+    path = folder(row("a"), tests='def test_a(student):\n    """A."""\n')
+    more = '[[components]]\nname = "g"\narguments = []\nother_names = ["f", "h", "G"]\n'
+    rubric = (
+        (path / "rubric.toml")
+        .read_text()
+        .replace('arguments = ["x"]\n', f'arguments = ["x"]\nother_names = ["h"]\n{more}')
+    )
+    (path / "rubric.toml").write_text(rubric)
+    assert problems(load_assignment(path)) == [
+        "f: another name of f and of g",
+        "h: another name of f and of g",
+        "G: a misspelling of g, which is never used",
+    ]
+
+
+def test_lint_finds_names_of_two_arguments_of_one_call(folder):
+    path = folder(row("a"), tests='def test_a(student):\n    """A."""\n')
+    rubric = (
+        (path / "rubric.toml")
+        .read_text()
+        .replace('arguments = ["x"]', 'arguments = ["x", "y", "z"]\nforward = ["d_model", "d_ff"]')
+    )
+    rubric = rubric.replace("[[components]]", '[synonyms]\ny = ["z", "src"]\n[[components]]')
+    (path / "rubric.toml").write_text(rubric)
+    assert problems(load_assignment(path)) == [
+        "src: a name of x and of y, both arguments of f",
+        "z: a name of y and of z, both arguments of f",
+    ]
+
+
+@pytest.mark.parametrize("name", assignment_ids())
+def test_arguments_of_bundled_assignments_have_usual_other_names(name):
+    loaded = load_assignment(name)
+    for component in loaded.components:
+        for argument in (*component.arguments, *(component.forward or ())):
+            assert len(loaded.argument_names(argument)) > 3
+
+
+def test_a_rubrics_synonyms_come_before_the_usual_ones():
+    names = load_assignment("transformer_review").argument_names("x")
+    assert names[:3] == ["x", "h", "input"]
+
+
 def test_an_unknown_assignment_is_told_with_those_there_are():
     with pytest.raises(InputError, match="multi_head_attention"):
         load_assignment("nonsense")

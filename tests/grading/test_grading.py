@@ -37,14 +37,210 @@ def test_a_report_goes_through_json_unchanged(grade_text, right):
     assert ids == ["projections", "heads", "attention", "layer", "questions"]
 
 
-def test_a_missing_definition_is_told_once_with_the_nearest_name(grade_text, right):
-    report = grade_text(right.replace("class MultiHeadAttention", "class MultiHeadedAttention"))
+def test_a_misspelt_definition_is_told_once_with_its_place(grade_text, right):
+    text = right.replace("class MultiHeadAttention", "class MultiheadAttention")
+    report = grade_text(text)
     rows = {check.id: check for check in report.checks()}
-    assert "MultiHeadedAttention" in rows["builds"].message
+    assert rows["builds"].message == (
+        "Found `MultiheadAttention`; the assignment's name is `MultiHeadAttention`."
+    )
     assert rows["builds"].misconception == "name-misspelt"
+    assert text.splitlines()[rows["builds"].location.line - 1].startswith("class Multihead")
     assert rows["layer_shapes"].status == "blocked"
     assert sum(row.status == "failed" for row in rows.values()) == 1
     assert rows["attention_values"].status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("MultiHeadAttention", "MultiHeadedAttention"),
+        ("scaled_dot_product_attention", "attention"),
+        ("split_heads", "split_into_heads"),
+        ("merge_heads", "combine_heads"),
+    ],
+)
+def test_a_definition_under_a_usual_other_name_is_graded_in_full_and_noted(
+    grade_text, right, name, other
+):
+    text = right.replace(f"{name}(", f"{other}(")
+    report = grade_text(text)
+    assert report.code_is_right
+    (finding,) = report.findings
+    assert finding.kind == "note"
+    assert finding.message == f"Found `{other}`; the assignment's name is `{name}`."
+    assert f"{other}(" in text.splitlines()[finding.location.line - 1]
+
+
+def test_another_name_counts_as_missing_where_the_rubric_says_that_it_costs(
+    assignment, launcher, right
+):
+    strict = assignment.model_copy(update={"other_names": "costs"})
+    text = right.replace("class MultiHeadAttention", "class MHA")
+    report = Grader(strict, launcher).grade({"a.py": text.encode()}, "a")
+    row = report.checks()[0]
+    assert (row.status, row.misconception) == ("failed", "name-misspelt")
+    assert row.message == "Found `MHA`; the assignment's name is `MultiHeadAttention`."
+    assert report.findings == ()
+
+
+def test_a_failure_of_a_definition_under_another_name_points_to_it(grade_text, right):
+    text = right.replace("MultiHeadAttention(", "MHA(").replace("(heads)), weights", "(heads))")
+    row = next(check for check in grade_text(text).checks() if check.id == "layer_weights")
+    assert row.status == "failed"
+    assert "def forward" in text.splitlines()[row.location.line - 1]
+
+
+def test_a_disallowed_call_under_another_name_refuses_it(grade_text, right):
+    own = "\nclass MHA(nn.MultiheadAttention):\n    pass\n"
+    report = grade_text(right.split("class MultiHeadAttention")[0] + own)
+    row = report.checks()[0]
+    assert (row.status, row.misconception) == ("refused", "disallowed-module")
+    assert "`MHA` uses `torch.nn.MultiheadAttention`" in row.message
+    assert "`MHA` uses it" in report.findings[0].message
+
+
+def test_a_class_in_place_of_a_function_is_told_to_be_one(grade_text, right):
+    text = right.replace("def scaled_dot_product_attention", "def apply_attention")
+    text += "\nclass ScaledDotProductAttention(nn.Module):\n    pass\n"
+    row = next(c for c in grade_text(text).checks() if c.id == "attention_values")
+    assert row.misconception == "name-misspelt"
+    assert "Found `ScaledDotProductAttention`" in row.message
+    assert "it asks for a function" in row.message
+
+
+LAYER = "\nclass MultiHeadAttention(MultiHeadAttention):\n"
+UNFIT = {
+    "a constructor's surplus": (
+        LAYER + "    def __init__(self, d_model, n_heads, dropout): pass\n",
+        "builds",
+        "`MultiHeadAttention.__init__` requires `dropout`, which the assignment does not pass: "
+        "give it a default.",
+    ),
+    "a module's lack": (
+        LAYER + "    def forward(self, query, key): return super().forward(query, key, key)\n",
+        "layer_shapes",
+        "`MultiHeadAttention.forward` takes no argument for `value`.",
+    ),
+    "a function's surplus": (
+        "\nsplit = split_heads\ndef split_heads(x, batch, n_heads): return split(x, n_heads)\n",
+        "split_heads_places_features",
+        "`split_heads` requires `batch`, which the assignment does not pass: give it a default.",
+    ),
+    "a function's lack": (
+        "\nf = scaled_dot_product_attention\n"
+        "def scaled_dot_product_attention(q, k, v): return f(q, k, v)\n",
+        "causal_mask_hides_the_future",
+        "`scaled_dot_product_attention` takes no argument for `mask`.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "check", "message"), UNFIT.values(), ids=UNFIT)
+def test_arguments_that_do_not_fit_are_told_by_name_with_the_line_of_the_def(
+    grade_text, right, code, check, message
+):
+    text = right + code
+    row = next(c for c in grade_text(text).checks() if c.id == check)
+    assert (row.status, row.misconception) == ("failed", "wrong-signature")
+    assert row.message == message
+    called = message.split("`")[1].split(".")[-1]
+    assert f"def {called}(" in text.splitlines()[row.location.line - 1]
+    assert row.location.line > right.count("\n")
+
+
+SWAPPED = LAYER + "    def __init__(self, h, dim): super().__init__(dim, h)\n"
+KEYS_FIRST = LAYER + (
+    "    def forward(self, keys, values, queries, mask=None):\n"
+    "        return super().forward(queries, keys, values, mask)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "check", "start"),
+    [
+        (SWAPPED, "builds", "`MultiHeadAttention.__init__` takes its arguments in the order "
+         "(h, dim); the assignment's order is (d_model, n_heads). It raised ValueError"),
+        (KEYS_FIRST, "cross_attention", "`MultiHeadAttention.forward` takes its arguments in "
+         "the order (keys, values, queries, mask); the assignment's order is (query, key, value, "
+         "mask)."),
+    ],
+    ids=["constructor", "forward"],
+)  # fmt: skip
+def test_arguments_in_another_order_are_named_where_a_check_fails_for_no_other_reason(
+    grade_text, right, code, check, start
+):
+    row = next(c for c in grade_text(right + code).checks() if c.id == check)
+    assert row.misconception == "wrong-signature"
+    assert row.message.startswith(start)
+
+
+@pytest.mark.parametrize("code", [SWAPPED, KEYS_FIRST], ids=["constructor", "forward"])
+def test_where_the_rubric_leaves_the_order_free_names_decide_and_it_is_noted(
+    assignment, launcher, right, code
+):
+    free = assignment.model_copy(update={"argument_order": "free"})
+    report = Grader(free, launcher).grade({"a.py": (right + code).encode()}, "a")
+    assert report.code_is_right
+    (finding,) = report.findings
+    assert finding.message.endswith("takes its arguments in another order: bound by name.")
+    assert finding.location.line == right.count("\n") + 3
+
+
+def test_where_the_order_is_free_what_has_no_known_name_goes_by_position(
+    assignment, launcher, right
+):
+    free = assignment.model_copy(update={"argument_order": "free"})
+    text = right.replace("n_heads", "count").replace("query", "a").replace("key", "b")
+    assert Grader(free, launcher).grade({"a.py": text.encode()}, "a").code_is_right
+
+
+RESULT = """
+from dataclasses import dataclass
+from types import SimpleNamespace
+from collections import namedtuple
+
+@dataclass
+class Result:
+    attn: object
+    out: object
+
+Pair = namedtuple("Pair", "output weights")
+attend_ = scaled_dot_product_attention
+def scaled_dot_product_attention(query, key, value, mask=None):
+    o, w = attend_(query, key, value, mask)
+    return {}
+
+class MultiHeadAttention(MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.w_q(query), self.n_heads)
+        k = split_heads(self.w_k(key), self.n_heads)
+        v = split_heads(self.w_v(value), self.n_heads)
+        heads, w = attend_(q, k, v, mask)
+        o = self.w_o(merge_heads(heads))
+        return {}
+"""
+RETURNS = {
+    "w, o": "(weights, output); the assignment's order is (output, weights).",
+    "[o, w]": "a list; the assignment asks for the tuple (output, weights).",
+    "dict(out=o, attn=w)": "a dict; the assignment asks for the tuple (output, weights).",
+    "Result(w, o)": "`Result`; the assignment asks for the tuple (output, weights).",
+    "SimpleNamespace(attn=w, context=o)": "`SimpleNamespace`; the assignment asks for the tuple "
+    "(output, weights).",
+    "Pair(o, w)": None,
+}
+
+
+@pytest.mark.parametrize(("returned", "form"), RETURNS.items(), ids=RETURNS)
+def test_attention_may_return_output_and_weights_in_any_form_which_is_noted_once(
+    grade_text, right, returned, form
+):
+    report = grade_text(right + RESULT.replace("{}", returned))
+    assert failing(report) == {}
+    names = ("scaled_dot_product_attention", "MultiHeadAttention")
+    expected = [f"`{name}` returns {form}" for name in names] if form else []
+    assert [finding.message for finding in report.findings] == expected
+    assert all(finding.location.line > right.count("\n") for finding in report.findings)
 
 
 def test_a_stub_blocks_only_what_needs_it(grade_text, right):

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from grader.worker.runtime import bind, first_of_shape
+from grader.worker.binding import Unbound, bind, matches
+from grader.worker.runtime import first_of_shape
 
 ARGUMENTS = [["query", "q"], ["key", "k"], ["mask", "attn_mask"]]
 
@@ -52,6 +53,7 @@ def wrapped(x, y, z=None):
         Layer(),
         keyword_only,
         further_before,
+        lambda q, k, attention_mask=None, mask=None: (q, k, mask if attention_mask is None else 0),
         positional_only,
         functools.partial(lambda scale, a, b, c=None: (a, b, c), 2),
         lambda a, b, c=None, *, further=1: (a, b, c),
@@ -78,9 +80,80 @@ def test_swapped_names_stay_swapped_because_position_counts():
     assert called(lambda key, query, mask=None: (key, query), 1, 2, None) == (1, 2)
 
 
-def test_an_argument_without_a_place_is_an_error():
-    with pytest.raises(TypeError, match="no argument for mask"):
-        called(lambda a, b: (a, b), 1, 2, 3)
+@pytest.mark.parametrize(
+    ("target", "argument"),
+    [
+        (lambda a, b: None, "mask"),
+        (lambda query, key: None, "mask"),
+        (lambda x, mask=None: None, "key"),
+        (lambda x: None, "key"),
+    ],
+)
+def test_an_argument_without_a_place_is_told_by_the_assignments_name(target, argument):
+    with pytest.raises(Unbound, match=f"takes no argument for `{argument}`"):
+        called(target, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("target", "parameter"),
+    [
+        (lambda a, b, c, d: None, "d"),
+        (lambda query, key, scale, mask: None, "scale"),
+        (lambda query, key, mask=None, *, scale: None, "scale"),
+    ],
+)
+def test_a_parameter_that_the_assignment_does_not_pass_is_told_by_its_name(target, parameter):
+    with pytest.raises(Unbound, match=f"requires `{parameter}`, which the assignment does not"):
+        called(target, 1, 2, 3)
+
+
+def test_the_same_holds_for_constructors_and_for_modules():
+    class Wide(nn.Module):
+        def __init__(self, a, b, c, d):
+            super().__init__()
+
+        def forward(self, query, key, mask, scale):
+            return None
+
+    with pytest.raises(Unbound, match="requires `d`"):
+        called(Wide, 1, 2, 3)
+    with pytest.raises(Unbound, match="requires `scale`"):
+        called(Wide(1, 2, 3, 4), 1, 2, 3)
+
+
+def test_a_wrapper_that_fills_in_what_the_signature_requires_is_called():
+    def scaled(query, key, mask, scale):
+        return query, key, mask, scale
+
+    @functools.wraps(scaled)
+    def wrapper(*args):
+        return scaled(*args, 4)
+
+    assert called(wrapper, 1, 2, 3) == (1, 2, 3, 4)
+
+
+def test_a_type_error_inside_the_students_code_stays_its_own():
+    code = compile("def attend(a, b, c, d=0):\n    return a + ''\n", "/submission/a.py", "exec")
+    namespace = {}
+    exec(code, namespace)
+    with pytest.raises(TypeError, match="unsupported operand") as raised:
+        called(namespace["attend"], 1, 2, 3)
+    assert not isinstance(raised.value, Unbound)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names", "found"),
+    [
+        (["key", "query"], [["query"], ["key"]], [1, 0]),
+        (["K", "_q"], [["query", "q"], ["key", "k"]], [1, 0]),
+        (["a", "b"], [["query"], ["key"]], [None, None]),
+        (["dim", "hidden"], [["d_model", "dim", "hidden"], ["d_ff", "hidden"]], [0, 1]),
+        (["hidden", "ff"], [["d_model", "dim", "hidden"], ["d_ff", "ff", "hidden"]], [0, 1]),
+        (["x", "h"], [["h", "x"], ["x", "h"]], [1, 0]),
+    ],
+)
+def test_a_parameter_names_one_argument_its_own_name_before_synonyms(parameters, names, found):
+    assert matches(parameters, names) == found
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.jit itself

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from grader.worker.runtime import OMITTED, Runtime, bind, listed
+from grader.worker.binding import OMITTED, Unbound, bind
+from grader.worker.runtime import Runtime, listed
 
 NAMES = [["d_model"], ["n_heads", "heads"], ["dropout", "p_drop"], ["max_len"]]
 
@@ -60,9 +61,11 @@ def test_an_omitted_argument_without_a_place_is_no_error(target):
     assert called(target, 1, OMITTED, OMITTED, OMITTED) == 1
 
 
-def test_an_omitted_argument_that_must_be_given_is_the_students_own_error():
-    with pytest.raises(TypeError, match="'c'"):
+def test_an_omitted_argument_that_must_be_given_is_told_by_its_name():
+    with pytest.raises(Unbound, match="requires `c`"):
         called(lambda a, b, c, d: None, 1, 2, OMITTED, 9)
+    with pytest.raises(Unbound, match="requires `p_drop`"):
+        called(lambda a, b, p_drop: None, 1, 2, OMITTED)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch.jit itself

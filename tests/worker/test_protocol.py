@@ -5,6 +5,9 @@ import math
 import socket
 import threading
 import time
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.worker import protocol
-from grader.worker.answers import Foreign, read_answer
+from grader.worker.answers import Fields, Foreign, read_answer
 from grader.worker.protocol import Channel, ProtocolError
 
 scalars = (
@@ -132,6 +135,58 @@ def test_values_that_are_too_deep_or_too_many_are_refused():
         protocol.Encoder().encode(endless)
 
 
+Pair = namedtuple("Pair", "output weights")
+
+
+@dataclass
+class Result:
+    output: torch.Tensor
+    weights: torch.Tensor
+
+
+class Bag:
+    def __init__(self, output, weights):
+        self.output, self.weights, self._hidden = output, weights, object()
+
+    @property
+    def other(self):
+        raise AssertionError("nobody asked for it")
+
+
+@pytest.mark.parametrize(
+    "make", [Pair, Result, Bag, lambda o, w: SimpleNamespace(output=o, weights=w)]
+)
+def test_an_object_with_fields_arrives_as_a_tuple_that_knows_their_names(make):
+    value = make(torch.zeros(2), torch.ones(3))
+    got = through(value)
+    assert isinstance(got, Fields)
+    assert got.names == ("output", "weights")
+    assert got.type == type(value).__name__
+    assert got.unpacks is (make is Pair)
+    assert [tuple(tensor.shape) for tensor in got] == [(2,), (3,)]
+
+
+def test_a_mapping_that_is_a_class_of_its_own_arrives_as_a_dict():
+    class Output(OrderedDict):
+        pass
+
+    assert through(Output(logits=1)) == {"logits": 1}
+
+
+class Large:
+    def __init__(self):
+        self.__dict__ = {f"a{i}": torch.zeros(1) for i in range(30)}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [SimpleNamespace(loss=1.0), Large(), lambda: 1, Bag, torch.optim.SGD([torch.zeros(1)], lr=1.0)],
+    ids=["without tensors", "too large", "function", "class", "optimizer"],
+)
+def test_what_is_no_simple_object_is_described(value):
+    assert isinstance(through(value), Foreign)
+
+
 HEADERS = [
     b"",
     b"[]",
@@ -145,6 +200,9 @@ HEADERS = [
     b'{"id": 1, "value": {"k": "ref", "n": -1, "type": "x"}}',
     b'{"id": 1, "value": {"k": "dict", "v": [[1]]}}',
     b'{"id": 1, "value": {"k": "dict", "v": [[{"k": "list", "v": []}, 1]]}}',
+    b'{"id": 1, "value": {"k": "fields", "type": "A", "unpacks": true, "names": [], "v": [1]}}',
+    b'{"id": 1, "value": {"k": "fields", "type": "A", "names": ["a"], "v": [1]}}',
+    b'{"id": 1, "value": {"k": "fields", "type": "A", "unpacks": true, "names": [1], "v": [1]}}',
     b'{"id": 1, "value": "\\ud800"}',
     b'{"id": 1, "fault": {"type": "E", "message": "m", "frames": [{"file": "f", "line": 0}]}}',
     b'{"id": 1, "value": ' + b'{"k":"list","v":[' * 5000 + b"]}" * 5000 + b"}",
