@@ -58,7 +58,6 @@ LATE = """\
     if mask is not None:
         weights = weights * (mask != 0)
 """
-HIDDEN_LAST = "scores.masked_fill(torch.arange(key.shape[-2]) == key.shape[-2] - 1, -math.inf)"
 ONLY_ZEROS = "torch.softmax(scores.masked_fill(scores == 0, -math.inf), dim=-1)"
 
 MASKS = (
@@ -91,7 +90,6 @@ MASKS = (
         also=("padding-mask-not-passed",),
     ),
     Mutant("mask-on-query-axis", ALL, (at("mask == 0", "mask.transpose(-2, -1) == 0"),)),
-    Mutant("mask-by-position/last", ALL, (at(HIDE, HIDDEN_LAST),)),
     Mutant("mask-required", ALL, (at(MASKED, f"    scores = {HIDE}\n"),)),
     Mutant("mask-dtype", MHA_REVIEW, (at("mask == 0", "~mask"),)),
     Mutant("mask-dtype/floats", ALL, (at(HIDE, "scores + (1 - mask) * -1e9"),)),
