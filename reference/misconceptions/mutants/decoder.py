@@ -71,7 +71,7 @@ CROSSING = (
     Mutant(
         "decoder-cross-causal",
         REVIEW,
-        (at(CROSS, CROSS.replace(", mask)", ", causal_mask(memory.shape[1])[: x.shape[1]])")),),
+        (at(CROSS, CROSS.replace(", mask)", ", causal)")),),
     ),
     Mutant(
         "decoder-cross-causal/both-masks",
@@ -97,16 +97,6 @@ CROSSING = (
         REVIEW,
         (at("self.cross_attention(x, memory, memory, mask)", "self.cross_attention(x, x, x)"),),
         also=("decoder-cross-missing",),
-    ),
-    Mutant(
-        "cross-ignores-memory/values",
-        REVIEW,
-        (
-            at(
-                "self.cross_attention(x, memory, memory, mask)",
-                "self.cross_attention(memory, x, x, mask)",
-            ),
-        ),
     ),
     Mutant(
         "cross-stale-query",

@@ -183,12 +183,6 @@ FEED_FORWARD = (
         (at(HIDDEN, "nn.functional.silu(self.linear1(x))"),),
     ),
     Mutant(
-        "ffn-other-activation/after",
-        BLOCKS,
-        (at(HIDDEN, "self.linear1(x)"), at("self.linear2(hidden)", "self.linear2(hidden).relu()")),
-        also=("ffn-no-activation",),
-    ),
-    Mutant(
         "ffn-wrong-width",
         BLOCKS,
         (

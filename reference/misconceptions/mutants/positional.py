@@ -26,7 +26,12 @@ POSITIONS = (
     Mutant("pe-one-frequency", BLOCKS, (at(POWER, "10_000 ** (0 * exponent)"),)),
     Mutant("pe-one-frequency/last", BLOCKS, (at(POWER, "10_000 ** (0 * exponent + 1)"),)),
     Mutant("pe-base", BLOCKS, (at(POWER, "1_000**exponent"),)),
-    Mutant("pe-base/hundred", BLOCKS, (at(POWER, "100**exponent"),)),
+    Mutant(
+        "pe-base/hundred",
+        BLOCKS,
+        (at(POWER, "100**exponent"),),
+        also=("pe-exponent-index",),  # 100^(2i/d) is 10000^(i/d)
+    ),
     Mutant(
         "pe-position-from-one",
         BLOCKS,

@@ -27,11 +27,6 @@ GRAPHS = (
         REVIEW,
         (graph_at(MEAN, "(taken / taken.sum(dim=0)) @ features"),),
     ),
-    Mutant(
-        "graph-column-normalised/sums-of-columns",
-        REVIEW,
-        (graph_at("taken.sum(dim=1, keepdim=True)", "taken.sum(dim=0)[:, None]"),),
-    ),
     Mutant("graph-transposed", REVIEW, (graph_at(TAKEN, f"{TAKEN}.T"),)),
     Mutant(
         "graph-symmetric",
