@@ -80,11 +80,11 @@ def test_padding_mask_is_bool(student):
 @pytest.mark.parametrize(
     ("d_model", "n_heads", "d_ff"), [(64, 8, 256), (32, 4, 64), (16, 1, 8), (6, 6, 10)]
 )
-def test_block_parameter_count(student, d_model, n_heads, d_ff):
+def test_block_parameter_count(student, draw, d_model, n_heads, d_ff):
     """A block has the parameters of its attention, feed-forward network and two LayerNorms."""
     block = built(student.EncoderBlock, d_model=d_model, n_heads=n_heads, d_ff=d_ff)
     assert_trainable(block)
-    assert_block_count(block, 1, 1, d_model, d_ff, "The block")
+    assert_block_count(block, 1, 1, d_model, d_ff, "The block", draw)
 
 
 @pytest.mark.parametrize(

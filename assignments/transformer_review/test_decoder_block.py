@@ -54,11 +54,11 @@ def test_causal_mask_values(student, size):
 
 
 @pytest.mark.parametrize(("d_model", "n_heads", "d_ff"), [(32, 4, 64), (16, 1, 8), (12, 6, 20)])
-def test_decoder_parameter_count(student, d_model, n_heads, d_ff):
+def test_decoder_parameter_count(student, draw, d_model, n_heads, d_ff):
     """For d_model 32, 4 heads and d_ff 64 a block has 12,576 parameters, more with biases."""
     block = built(student.DecoderBlock, d_model=d_model, n_heads=n_heads, d_ff=d_ff)
     assert_trainable(block)
-    assert_block_count(block, 1, 2, d_model, d_ff, "The decoder block")
+    assert_block_count(block, 1, 2, d_model, d_ff, "The decoder block", draw)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from grader.checks.attention import attention_answer, need_output
 from grader.checks.draw import Draw
+from grader.checks.fewer import told_of_block
 from grader.checks.parameters import built, is_matrix, listed, values_of
 from grader.checks.tensors import is_close, kind_text, shape_text, show, shown_inputs, value_message
 from grader.diagnosis import describe, matching
@@ -83,7 +84,13 @@ def block_output(layer: Layer, x: Tensor, *others: Tensor | None, **options: Any
 
 
 def assert_block_count(
-    layer: Layer, blocks: int, attentions: int, d_model: int, d_ff: int, what: str
+    layer: Layer,
+    blocks: int,
+    attentions: int,
+    d_model: int,
+    d_ff: int,
+    what: str,
+    draw: Draw | None = None,
 ) -> int:
     """See that a module has the parameters of so many blocks, with or without attention biases.
 
@@ -94,6 +101,7 @@ def assert_block_count(
         d_model: D.
         d_ff: hidden features.
         what: how the message calls it.
+        draw: where random values come from, to tell which mistake it is where the count does not.
 
     Returns:
         The count.
@@ -108,14 +116,28 @@ def assert_block_count(
         f"{attentions} × 4·{d_model}² (attention) + {feed_forward:,} (feed-forward, with biases) + "
         f"{norms} ({attentions + 1} LayerNorms)"
     )
+    told = None
+    if draw is not None and 0 < count < allowed[0]:
+        told = _told_by_answers(layer, draw, attentions, d_model, d_ff)
     raise CheckFailure(
         f"{what} has {count:,} parameters; {'each block has' if blocks > 1 else 'it should have'} "
         f"{each}, and {d_model} more for each bias of an attention projection.",
         f"{allowed[0]:,} (or up to {allowed[-1]:,} with biases)",
         f"{count:,}: {listed(values, 16)}",
         f"d_model = {d_model}, d_ff = {d_ff}" + (f", {blocks} layers" if blocks > 1 else ""),
-        _count_misconception(values, blocks, attentions, d_model, d_ff),
+        told or _count_misconception(values, blocks, attentions, d_model, d_ff),
     )
+
+
+def _told_by_answers(
+    layer: Layer, draw: Draw, attentions: int, d_model: int, d_ff: int
+) -> str | None:
+    """The mistake of a block that lacks parameters, as its answers show."""
+
+    def ask(x: Tensor, memory: Tensor) -> Tensor:
+        return block_output(layer, x, memory) if attentions == 2 else block_output(layer, x)
+
+    return told_of_block(layer, draw, ask, attentions, d_model, d_ff)
 
 
 def feed_forward_count(d_model: int, d_ff: int) -> int:
@@ -149,8 +171,10 @@ def _count_misconception(
         "output-projection-missing": [d_model**2, 2 * d_model**2][:attentions],
         "norm-scalar-gain": [(2 * d_model - 2) * (attentions + 1)],
     }
+    width = 2 * d_model + 1  # parameters for each further hidden feature
+    other_width = any((count - bare - bias) % width == 0 for bias in biases)
     if not any(d_ff in value.shape for value in values.values()):
-        return "ffn-missing"
+        return "ffn-wrong-width" if other_width else "ffn-missing"
     for misconception, missing in meanings.items():
         if any(count == bare - less + bias for less in missing for bias in biases):
             return misconception
@@ -158,10 +182,7 @@ def _count_misconception(
         count == bare - 4 * d_model**2 - 2 * d_model + bias for bias in (0, 4 * d_model)
     ):
         return "decoder-cross-missing"
-    width = 2 * d_model + 1  # parameters for each further hidden feature
-    if any((count - bare - bias) % width == 0 for bias in biases):
-        return "ffn-wrong-width"
-    return None
+    return "ffn-wrong-width" if other_width else None
 
 
 def assert_known_block(definition: Definition, draw: Draw, decoder: bool = False) -> BlockReading:
@@ -349,7 +370,7 @@ def _known(layer: Layer, ask: Callable[..., Tensor], draw: Draw, decoder: bool) 
     try:
         search = BlockSearch(fresh, ask, partial(_reached, layer, draw), draw, decoder)
     except Unreadable as error:
-        raise _unreadable(error, fresh, decoder) from None
+        raise _unreadable(error, layer, fresh, draw, decoder) from None
     try:
         reading = search.read()
     except Unreadable as problem:
@@ -381,7 +402,7 @@ def _diagnosed(
             if failure is not None and failure.misconception:
                 return failure
     if not problem.usual:
-        return _unreadable(problem, fresh, decoder)
+        return _unreadable(problem, layer, fresh, draw, decoder)
     return CheckFailure(
         f"The block does not compute what the recipe says: {problem}.",
         "LayerNorm(x + sublayer(x)) for each sublayer",
@@ -454,18 +475,23 @@ def _difference(
     )  # fmt: skip
 
 
-def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], decoder: bool) -> CheckFailure:
+def _unreadable(
+    error: Unreadable, layer: Layer, fresh: Mapping[str, Tensor], draw: Draw, decoder: bool
+) -> CheckFailure:
     """The failure for a block that was not read: wrong if it has too few or many parameters."""
     attentions = 2 if decoder else 1
     count = sum(value.numel() for value in fresh.values())
     allowed = allowed_counts(1, attentions, D_MODEL, D_FF)
     if count not in allowed:
+        layer.set_parameters(dict(fresh))
+        few = 0 < count < allowed[0]
+        told = _told_by_answers(layer, draw, attentions, D_MODEL, D_FF) if few else None
         return CheckFailure(
             f"The block cannot compute what the recipe says, since {error}.",
             f"{allowed[0]:,} parameters (or {D_MODEL} more for each bias)",
             f"{count:,}: {listed(fresh, 16)}",
             f"d_model = {D_MODEL}, d_ff = {D_FF}",
-            _count_misconception(fresh, 1, attentions, D_MODEL, D_FF),
+            told or _count_misconception(fresh, 1, attentions, D_MODEL, D_FF),
         )
     return CheckFailure(
         f"The block's values could not be compared, since {error}; a person must look.",
