@@ -4,6 +4,7 @@
 nothing, so it is never compared; PyTorch's own encoder may even leave it out.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,6 +17,7 @@ from grader.checks.attention import attention_answer, need_output
 from grader.checks.draw import Draw
 from grader.checks.fewer import told_of_block
 from grader.checks.parameters import built, is_matrix, listed, values_of
+from grader.checks.raised import raises_unlike
 from grader.checks.tensors import is_close, kind_text, shape_text, show, shown_inputs, value_message
 from grader.diagnosis import describe, matching
 from grader.diagnosis.blocks import (
@@ -427,7 +429,7 @@ def _compare(
     mask[0, 1], mask[1, -2:] = True, True
     given = mask if padded else None
     allowed = ~mask[:, None, None, :] if padded else None
-    got = block_output(layer, x, *([memory] if decoder else []), given)
+    got = _masked_output(layer, x, memory, given, decoder)
     hidden = None if decoder else mask.clone() if padded else torch.zeros_like(mask)
     if hidden is not None:
         hidden[:, 2] = True  # a token of zeros may have so little variance that eps shows
@@ -437,6 +439,25 @@ def _compare(
         if _agree(got, expected, hidden):
             return None
     return _difference(weights, got, x, memory, allowed, hidden, decoder)
+
+
+def _masked_output(
+    layer: Layer, x: Tensor, memory: Tensor, padding: Tensor | None, decoder: bool
+) -> Tensor:
+    """The output; what raises with padding alone is told by the batches that it takes."""
+
+    def output(samples: int, padding: Tensor | None) -> Tensor:
+        rows = torch.arange(samples) % len(x)
+        hidden = None if padding is None else padding[rows]
+        return block_output(layer, x[rows], *([memory[rows]] if decoder else []), hidden)
+
+    if padding is None:
+        return output(len(x), None)
+    with (
+        raises_unlike("mask-on-heads", lambda: output(N_HEADS, padding)),
+        raises_unlike("mask-shape", lambda: output(x.shape[1], padding)),
+    ):
+        return output(len(x), padding)
 
 
 def _difference(
@@ -461,6 +482,8 @@ def _difference(
             for mutant in variants
         )
         ids = matching(got[seen], expected[seen], candidates)
+        if not decoder and len(ids) > 1:
+            ids = _told_by_padded_rows(ids, got, arguments, seen)
         misconception, sentence = describe(ids, padding=True)
         if misconception is not None:
             break
@@ -473,6 +496,27 @@ def _difference(
         f"{what} {sentence or ''}".strip(), show(expected) if weights else None, show(got), shown,
         misconception,
     )  # fmt: skip
+
+
+def _told_by_padded_rows(
+    ids: list[str], got: Tensor, arguments: tuple[Any, ...], seen: Tensor
+) -> list[str]:
+    """The ids, those first that agree at padded positions too: a mask of queries shows only there.
+
+    Such a mask leaves NaN there, or equal weights, by the number that it fills in.
+    """
+    filled = got[~seen].nan_to_num(nan=math.inf)
+    agreeing = [
+        name
+        for name in ids
+        if any(
+            torch.allclose(mutant(*arguments)[~seen], filled, rtol=1e-3, atol=1e-3)
+            for mutant in ENCODER_MUTANTS[name]
+        )
+    ]
+    if not agreeing and bool(torch.isnan(got[~seen]).any()):
+        agreeing = [name for name in ids if name == "mask-on-query-axis"]
+    return [*agreeing, *(name for name in ids if name not in agreeing)]
 
 
 def _unreadable(
