@@ -22,6 +22,7 @@ from grader.checks.blocks import (
 )
 from grader.checks.known_block import assert_known_block
 from grader.checks.layer import assert_gradients_everywhere
+from grader.checks.raised import raises_unlike
 from grader.checks.stack import assert_known_stack
 from grader.checks.tensors import kind_text, shape_text
 from grader.errors import CheckFailure
@@ -61,8 +62,11 @@ def test_padding_mask_values(student, ids, pad_id):
     got = returned != 0
     if not torch.equal(got, expected):
         misconception = None
+        lengths = (~expected).sum(1, keepdim=True)
         if torch.equal(got, ~expected):
             misconception = "mask-inverted"
+        elif torch.equal(got, torch.arange(ids.shape[1]) >= lengths):
+            misconception = "mask-by-position"
         elif torch.equal(got, ids == 0):
             misconception = "argument-ignored"
         raise CheckFailure(
@@ -88,11 +92,11 @@ def test_padding_mask_is_bool(student):
 @pytest.mark.parametrize(
     ("d_model", "n_heads", "d_ff"), [(64, 8, 256), (32, 4, 64), (16, 1, 8), (6, 6, 10)]
 )
-def test_block_parameter_count(student, d_model, n_heads, d_ff):
+def test_block_parameter_count(student, draw, d_model, n_heads, d_ff):
     """A block has the parameters of its attention, feed-forward network and two LayerNorms."""
     block = built(student.EncoderBlock, d_model=d_model, n_heads=n_heads, d_ff=d_ff)
     assert_trainable(block)
-    assert_block_count(block, 1, 1, d_model, d_ff, "The block")
+    assert_block_count(block, 1, 1, d_model, d_ff, "The block", draw)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,10 @@ def test_block_parameter_count(student, d_model, n_heads, d_ff):
 def test_block_shapes(student, draw, batch, length, d_model, n_heads):
     """A block keeps the shape (B, T, D)."""
     block = random_block(student.EncoderBlock, draw, d_model=d_model, n_heads=n_heads, d_ff=12)
-    output = block_output(block, draw.normal(batch, length, d_model))
+    x = draw.normal(batch, length, d_model)
+    nothing = torch.zeros(batch, length, dtype=torch.bool)
+    with raises_unlike("mask-required", lambda: block_output(block, x, nothing)):
+        output = block_output(block, x)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The output is not finite.", "finite values", show(output))
 
@@ -116,18 +123,21 @@ def test_block_is_bidirectional(student, draw):
     block = random_block(student.EncoderBlock, draw, **BLOCK)
     x = draw.normal(1, 4, 8)
     before = block_output(block, x)
+    blind = []
     for changed, seen in ((3, 0), (0, 3)):
         other = x.clone()
         other[:, changed] = draw.normal(8)
         after = block_output(block, other)
         if torch.allclose(after[:, seen], before[:, seen], atol=1e-5):
-            later = changed > seen
-            raise CheckFailure(
-                f"Another token at position {changed} changes nothing at position {seen}.",
-                "another output: every position of an encoder sees every other",
-                "the same output",
-                misconception="encoder-causal" if later else None,
-            )
+            blind.append((changed, seen))
+    if blind:
+        changed, seen = blind[0]
+        raise CheckFailure(
+            f"Another token at position {changed} changes nothing at position {seen}.",
+            "another output: every position of an encoder sees every other",
+            "the same output",
+            misconception="encoder-causal" if blind == [(3, 0)] else None,
+        )
 
 
 def test_block_permutation(student, draw):

@@ -3,6 +3,7 @@
 import pytest
 
 from grader.checks import assert_parameter_count, assert_trainable, built
+from grader.checks.fewer import told_of_layer
 from grader.errors import CheckFailure, StudentRaised
 
 FOUR = "the four projections of query, key, value and output"
@@ -15,10 +16,14 @@ def test_builds(student, d_model, n_heads):
 
 
 @pytest.mark.parametrize(("d_model", "n_heads"), [(32, 4), (24, 2)])
-def test_parameter_count(student, d_model, n_heads):
+def test_parameter_count(student, draw, d_model, n_heads):
     """The layer has 4·D² parameters, and D more for each bias."""
     layer = built(student.MultiHeadAttention, d_model=d_model, n_heads=n_heads)
-    assert_parameter_count(layer, 4, d_model, 4, FOUR)
+    try:
+        assert_parameter_count(layer, 4, d_model, 4, FOUR)
+    except CheckFailure as failure:
+        failure.misconception = failure.misconception or told_of_layer(layer, draw, d_model)
+        raise
 
 
 def test_count_does_not_depend_on_heads(student):

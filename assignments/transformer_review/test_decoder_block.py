@@ -22,6 +22,7 @@ from grader.checks.blocks import (
 )
 from grader.checks.known_block import assert_known_block
 from grader.checks.layer import assert_gradients_everywhere
+from grader.checks.raised import lengths_differ, raises_unlike
 from grader.checks.tensors import kind_text, shape_text
 from grader.errors import CheckFailure
 
@@ -62,11 +63,11 @@ def test_causal_mask_values(student, size):
 
 
 @pytest.mark.parametrize(("d_model", "n_heads", "d_ff"), [(32, 4, 64), (16, 1, 8), (12, 6, 20)])
-def test_decoder_parameter_count(student, d_model, n_heads, d_ff):
+def test_decoder_parameter_count(student, draw, d_model, n_heads, d_ff):
     """For d_model 32, 4 heads and d_ff 64 a block has 12,576 parameters, more with biases."""
     block = built(student.DecoderBlock, d_model=d_model, n_heads=n_heads, d_ff=d_ff)
     assert_trainable(block)
-    assert_block_count(block, 1, 2, d_model, d_ff, "The decoder block")
+    assert_block_count(block, 1, 2, d_model, d_ff, "The decoder block", draw)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,20 @@ def test_decoder_parameter_count(student, d_model, n_heads, d_ff):
 def test_decoder_shapes(student, draw, batch, length, memory_length):
     """(B, T, D) goes in and comes out, whatever the length of the memory."""
     block = random_block(student.DecoderBlock, draw, **SIZES)
-    x = draw.normal(batch, length, 8)
-    output = block_output(block, x, draw.normal(batch, length, 8))
-    with means("cross-length-of-query", raised_only=True):
-        if memory_length != length:
+    x, memory = draw.normal(batch, length, 8), draw.normal(batch, length, 8)
+    nothing = torch.zeros(batch, length, dtype=torch.bool)
+    with raises_unlike("mask-required", lambda: block_output(block, x, memory, nothing)):
+        output = block_output(block, x, memory)
+
+    def causal():
+        """Whether the first position is blind to the last one of a memory of the same length."""
+        other = memory.clone()
+        other[:, -1] += 1.0
+        after = block_output(block, x, other)
+        return length > 1 and torch.allclose(after[:, 0], output[:, 0], atol=1e-5)
+
+    if memory_length != length:
+        with lengths_differ(batch * length * 8, batch * memory_length * 8, causal):
             output = block_output(block, x, draw.normal(batch, memory_length, 8))
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The output is not finite.", "finite values", show(output))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grader.checks.attention import attention_answer, need_output
 from grader.checks.draw import Draw
+from grader.checks.fewer import told_of_block
 from grader.checks.parameters import built, is_matrix, listed, values_of
 from grader.checks.tensors import kind_text, shape_text, show
 from grader.errors import CheckFailure
@@ -68,7 +69,13 @@ def block_output(layer: Layer, x: Tensor, *others: Tensor | None, **options: Any
 
 
 def assert_block_count(
-    layer: Layer, blocks: int, attentions: int, d_model: int, d_ff: int, what: str
+    layer: Layer,
+    blocks: int,
+    attentions: int,
+    d_model: int,
+    d_ff: int,
+    what: str,
+    draw: Draw | None = None,
 ) -> int:
     """See that a module has the parameters of so many blocks, with or without attention biases.
 
@@ -79,6 +86,7 @@ def assert_block_count(
         d_model: D.
         d_ff: hidden features.
         what: how the message calls it.
+        draw: where random values come from, to tell which mistake it is where the count does not.
 
     Returns:
         The count.
@@ -93,14 +101,28 @@ def assert_block_count(
         f"{attentions} × 4·{d_model}² (attention) + {feed_forward:,} (feed-forward, with biases) + "
         f"{norms} ({attentions + 1} LayerNorms)"
     )
+    told = None
+    if draw is not None and 0 < count < allowed[0]:
+        told = told_by_answers(layer, draw, attentions, d_model, d_ff)
     raise CheckFailure(
         f"{what} has {count:,} parameters; {'each block has' if blocks > 1 else 'it should have'} "
         f"{each}, and {d_model} more for each bias of an attention projection.",
         f"{allowed[0]:,} (or up to {allowed[-1]:,} with biases)",
         f"{count:,}: {listed(values, 16)}",
         f"d_model = {d_model}, d_ff = {d_ff}" + (f", {blocks} layers" if blocks > 1 else ""),
-        count_misconception(values, blocks, attentions, d_model, d_ff),
+        told or count_misconception(values, blocks, attentions, d_model, d_ff),
     )
+
+
+def told_by_answers(
+    layer: Layer, draw: Draw, attentions: int, d_model: int, d_ff: int
+) -> str | None:
+    """The mistake of a block that lacks parameters, as its answers show."""
+
+    def ask(x: Tensor, memory: Tensor) -> Tensor:
+        return block_output(layer, x, memory) if attentions == 2 else block_output(layer, x)
+
+    return told_of_block(layer, draw, ask, attentions, d_model, d_ff)
 
 
 def feed_forward_count(d_model: int, d_ff: int) -> int:
@@ -134,8 +156,10 @@ def count_misconception(
         "output-projection-missing": [d_model**2, 2 * d_model**2][:attentions],
         "norm-scalar-gain": [(2 * d_model - 2) * (attentions + 1)],
     }
+    width = 2 * d_model + 1  # parameters for each further hidden feature
+    other_width = any((count - bare - bias) % width == 0 for bias in biases)
     if not any(d_ff in value.shape for value in values.values()):
-        return "ffn-missing"
+        return "ffn-wrong-width" if other_width else "ffn-missing"
     for misconception, missing in meanings.items():
         if any(count == bare - less + bias for less in missing for bias in biases):
             return misconception
@@ -143,10 +167,7 @@ def count_misconception(
         count == bare - 4 * d_model**2 - 2 * d_model + bias for bias in (0, 4 * d_model)
     ):
         return "decoder-cross-missing"
-    width = 2 * d_model + 1  # parameters for each further hidden feature
-    if any((count - bare - bias) % width == 0 for bias in biases):
-        return "ffn-wrong-width"
-    return None
+    return "ffn-wrong-width" if other_width else None
 
 
 def assert_heads_matter(

@@ -4,6 +4,7 @@
 means nothing, so it is never compared.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,10 +12,17 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from grader.checks.blocks import allowed_counts, block_output, count_misconception, random_values
+from grader.checks.blocks import (
+    allowed_counts,
+    block_output,
+    count_misconception,
+    random_values,
+    told_by_answers,
+)
 from grader.checks.draw import Draw
 from grader.checks.explain import with_steps
 from grader.checks.parameters import built, listed, values_of
+from grader.checks.raised import raises_unlike
 from grader.checks.smallest import Axis, Inputs, code_of_module, formula_values, smallest
 from grader.checks.tensors import is_close, show, shown_inputs, value_message
 from grader.diagnosis import describe, matching
@@ -154,7 +162,7 @@ def known_block(block: Block, draw: Draw) -> BlockReading:
     try:
         search = _search(block, fresh, draw)
     except Unreadable as error:
-        raise _unreadable(error, fresh, block) from None
+        raise _unreadable(error, fresh, block, draw) from None
     try:
         reading = search.read()
     except Unreadable as problem:
@@ -214,7 +222,7 @@ def _diagnosed(
                 return _failure(block, difference, draw)
             first = first or difference
     if not problem.usual:
-        return _unreadable(problem, fresh, block)
+        return _unreadable(problem, fresh, block, draw)
     failure = CheckFailure(
         f"The block does not compute what the recipe says: {problem}.",
         "LayerNorm(x + sublayer(x)) for each sublayer",
@@ -237,7 +245,7 @@ def _inputs(block: Block, draw: Draw, padded: bool) -> Inputs:
 
 def _difference(block: Block, weights: list[BlockWeights], inputs: Inputs) -> Difference | None:
     """The difference from the right block under the first reading, explained under any; or None."""
-    got = block.output(inputs)
+    got = _output(block, inputs)
     seen = block.seen(inputs)
     if not block.decoder:
         seen[:, 2] = False  # a token of zeros may have so little variance that eps shows
@@ -250,8 +258,51 @@ def _difference(block: Block, weights: list[BlockWeights], inputs: Inputs) -> Di
         )
         ids = matching(got[seen], block.right(each, inputs)[seen], candidates)
         if ids:
+            if not block.decoder and len(ids) > 1:
+                ids = _told_by_padded_rows(block, ids, got, each, inputs, seen)
             return Difference(inputs, got, each, ids)
     return Difference(inputs, got, weights[0], [])
+
+
+def _output(block: Block, inputs: Inputs) -> Tensor:
+    """The output; what raises with padding alone is told by the batches that it takes."""
+    x, _, allowed = block.read(inputs)
+    if allowed is None:
+        return block.output(inputs)
+
+    def batch(samples: int) -> Tensor:
+        rows = torch.arange(samples) % len(x)
+        chosen = {name: None if v is None else v[rows] for name, v in inputs.items()}
+        return block.output(chosen)
+
+    with (
+        raises_unlike("mask-on-heads", lambda: batch(block.sizes.n_heads)),
+        raises_unlike("mask-shape", lambda: batch(x.shape[1])),
+    ):
+        return block.output(inputs)
+
+
+def _told_by_padded_rows(
+    block: Block,
+    ids: list[str],
+    got: Tensor,
+    weights: BlockWeights,
+    inputs: Inputs,
+    seen: Tensor,
+) -> list[str]:
+    """The ids, those first that agree at padded positions too: a mask of queries shows only there.
+
+    Such a mask leaves NaN there, or equal weights, by the number that it fills in.
+    """
+    filled = got[~seen].nan_to_num(nan=math.inf)
+    agreeing = [
+        name
+        for name, wrong in block.mutants(weights, inputs)
+        if name in ids and torch.allclose(wrong()[~seen], filled, rtol=1e-3, atol=1e-3)
+    ]
+    if not agreeing and bool(torch.isnan(got[~seen]).any()):
+        agreeing = [name for name in ids if name == "mask-on-query-axis"]
+    return list(dict.fromkeys([*agreeing, *ids]))
 
 
 def _failure(block: Block, difference: Difference, draw: Draw) -> CheckFailure:
@@ -380,19 +431,24 @@ def _shown(block: Block, inputs: Inputs, weights: BlockWeights, off: list[str]) 
     return show(right), show(got), code
 
 
-def _unreadable(error: Unreadable, fresh: Mapping[str, Tensor], block: Block) -> CheckFailure:
+def _unreadable(
+    error: Unreadable, fresh: Mapping[str, Tensor], block: Block, draw: Draw
+) -> CheckFailure:
     """The failure for a block that was not read: wrong if it has too few or many parameters."""
     attentions = 2 if block.decoder else 1
     d_model, d_ff = block.sizes.d_model, block.sizes.d_ff
     count = sum(value.numel() for value in fresh.values())
     allowed = allowed_counts(1, attentions, d_model, d_ff)
     if count not in allowed:
+        block.layer.set_parameters(dict(fresh))
+        few = 0 < count < allowed[0]
+        told = told_by_answers(block.layer, draw, attentions, d_model, d_ff) if few else None
         return CheckFailure(
             f"The block cannot compute what the recipe says, since {error}.",
             f"{allowed[0]:,} parameters (or {d_model} more for each bias)",
             f"{count:,}: {listed(fresh, 16)}",
             f"d_model = {d_model}, d_ff = {d_ff}",
-            count_misconception(fresh, 1, attentions, d_model, d_ff),
+            told or count_misconception(fresh, 1, attentions, d_model, d_ff),
         )
     return CheckFailure(
         f"The block's values could not be compared, since {error}; a person must look.",

@@ -320,6 +320,52 @@ def lint(assignment: AssignmentArgument) -> None:
 
 
 @app.command()
+def audit(
+    assignment: AssignmentArgument,
+    right: Annotated[
+        Path | None,
+        typer.Option("--right", metavar="DIR", help="Right submissions, which must lose nothing."),
+    ] = None,
+    without_right: Annotated[
+        bool, typer.Option("--no-right", help="Leave right submissions out.")
+    ] = False,
+    mutant: Annotated[
+        list[str] | None,
+        typer.Option("--mutant", metavar="NAME", help="Only this one, or all with this id."),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write the audit as JSON; - for the output."),
+    ] = None,
+) -> None:
+    """Say which wrong implementations a rubric catches; exit code 1 if one slips through."""
+    from grader.assignment import load_assignment
+    from grader.worker.client import make_launcher
+
+    target = (
+        load_assignment(Path(assignment)) if os.sep in assignment else load_assignment(assignment)
+    )
+    if json_file not in (None, "-"):
+        _expect_writable(Path(str(json_file)))
+    with make_launcher() as launcher:
+        from grader.audit import run_audit
+        from grader.audit.terminal import print_audit
+        from grader.grading import Grader
+
+        mutants = _mutants(target.id, mutant or [])
+        folder = right
+        if right is None and not mutant and not without_right:
+            folder = _right_submissions(target)
+        grader = Grader(target, launcher, _secret())
+        found = run_audit(grader, mutants, folder, _counted(len(mutants)))
+    if json_file is not None:
+        _write_json(found.to_json(), json_file)
+    if json_file != "-":
+        print_audit(found, _console(width=150), checks=not mutant)
+    raise typer.Exit(FULL_MARKS if found.holds else POINTS_LOST)
+
+
+@app.command()
 def start(
     assignment: AssignmentArgument,
     folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="Where to.")] = None,
@@ -407,6 +453,45 @@ def _expect_definitions(submission: Any, assignment: Any) -> None:
 
     if not defines_any(submission, assignment):
         raise InputError(no_known_definition(submission, [assignment]))
+
+
+def _mutants(assignment_id: str, names: list[str]) -> list[Any]:
+    """The mutants of an assignment: all, or those of the names or ids given."""
+    from reference.misconceptions.mutants import mutants_of
+
+    known = mutants_of(assignment_id)
+    if not known:
+        raise InputError(f"There are no mutants for {assignment_id}: reference has none.")
+    for name in names:
+        if not any(name in (mutant.name, *mutant.ids) for mutant in known):
+            raise InputError(f"{assignment_id} has no mutant {name!r}.")
+    return [
+        mutant
+        for mutant in known
+        if not names or any(name in (mutant.name, *mutant.ids) for name in names)
+    ]
+
+
+def _right_submissions(assignment: Any) -> Path | None:
+    """The right submissions of a checkout's tests; None, said aloud, where there are none."""
+    folder = assignment.folder.resolve().parents[1] / "tests/submissions" / assignment.id / "right"
+    if folder.is_dir():
+        return Path(folder)
+    print(f"grader: no right submissions at {folder}: name some with --right.", file=sys.stderr)
+    return None
+
+
+def _counted(total: int) -> Callable[[Any], None]:
+    """Says on a terminal how many mutants have been graded."""
+    number = 0
+
+    def done(report: Any) -> None:
+        nonlocal number
+        number += 1
+        if sys.stderr.isatty():
+            print(f"[{number}/{total}] {report.submission}", file=sys.stderr)
+
+    return done
 
 
 def _recognise_any(found: list[Any]) -> Any:

@@ -333,11 +333,30 @@ def _inverted(mutant: EncoderMutant) -> EncoderMutant:
     return block
 
 
+def _by_count(allowed: Tensor | None) -> Tensor | None:
+    """As many keys hidden as should be, and always the last ones."""
+    if allowed is None:
+        return None
+    seen = allowed.sum(-1, keepdim=True)
+    return torch.arange(allowed.shape[-1]) < seen
+
+
+def _across_batch(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Samples and positions exchanged, as without batch_first."""
+    del mask
+    turned = [given.transpose(0, 1) for given in (query, key, value)]
+    output, attended = layer(weights, n_heads, turned[0], turned[1], turned[2], None)
+    return output.transpose(0, 1), attended
+
+
 def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
     recipes: dict[str, list[Recipe]] = {
         **_parts(2),
         "encoder-causal": [Recipe(self_attention=_causal)],
         "padding-mask-not-passed": [Recipe(self_attention=_unmasked)],
+        "batch-mixed": [Recipe(self_attention=_across_batch)],
         **{name: [Recipe(self_attention=attend)] for name, attend in ATTENTIONS.items()},
     }
     mutants: dict[str, list[EncoderMutant]] = {
@@ -345,6 +364,9 @@ def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
         for name, found in recipes.items()
     }
     mutants["mask-inverted"] = [_inverted(encoder_block), *mutants["mask-inverted"]]
+    mutants["mask-by-position"] = [
+        lambda weights, n_heads, x, allowed: encoder_block(weights, n_heads, x, _by_count(allowed))
+    ]
     mutants["residual-wrong-source"] = [partial(encoder_block, stale_residual=True)]
     return mutants
 
@@ -373,7 +395,8 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
             for name, attend in ATTENTIONS.items()
         },
     }
-    mutants: dict[str, list[DecoderMutant]] = {
+    mutants: dict[str, list[DecoderMutant]] = {"mask-one-dropped": [_one_mask]}
+    mutants |= {
         name: [partial(decoder_block, recipe=recipe) for recipe in found]
         for name, found in recipes.items()
     }
@@ -382,7 +405,20 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
     mutants["cross-stale-query"] = [partial(decoder_block, stale_query=True)]
     mutants["cross-ignores-memory"] = [partial(decoder_block, own_memory=True)]
     mutants["mask-inverted"] = [_inverted_memory, *mutants["mask-inverted"]]
+    mutants["mask-by-position"] = [
+        lambda weights, n_heads, x, memory, allowed: decoder_block(
+            weights, n_heads, x, memory, _by_count(allowed)
+        )
+    ]
     return mutants
+
+
+def _one_mask(
+    weights: BlockWeights, n_heads: int, x: Tensor, memory: Tensor, allowed: Tensor | None
+) -> Tensor:
+    """No causal mask where the memory has one."""
+    recipe = RIGHT if allowed is None else Recipe(self_attention=_unmasked)
+    return decoder_block(weights, n_heads, x, memory, allowed, recipe)
 
 
 def _inverted_memory(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from grader.assignment import load_assignment
+from grader.audit import audit
 from grader.grading import Grader
 from grader.intake import gather
 from grader.report import Report
@@ -68,6 +69,12 @@ class RightSubmissions(Corpus):
         assert failing(report) == {}
         assert report.code_is_right
         assert [c.misconception for c in report.code() if c.misconception] == []
+
+    def test_the_audit_counts_no_false_rejection(self):
+        reports = list(graded(self.assignment, self.folder).values())
+        found = audit(load_assignment(self.assignment), [], reports)
+        assert len(found.right) == len(reports)
+        assert found.rejected == ()
 
 
 class WrongSubmissions(Corpus):
