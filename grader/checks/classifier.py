@@ -213,6 +213,8 @@ def may_be_cls(
     rows = shape[0] if len(shape) == 2 else 0
     if rows in tables or 0 < rows <= 3:
         return shape[-1] == width
+    if len(shape) == 2 and shape[1] in tables and shape[0] == width:
+        return True  # an embedding as a linear layer over one-hot tokens
     if tuple(size for size in shape if size != 1) != (width,):
         return False
     if re.search(r"cls|class_?tok", name.lower()):

@@ -25,6 +25,7 @@ from grader.checks.parameters import built, listed, values_of
 from grader.checks.raised import raises_unlike
 from grader.checks.smallest import Axis, Inputs, code_of_module, formula_values, smallest
 from grader.checks.tensors import is_close, show, shown_inputs, value_message
+from grader.checks.unpacked import Unpacked
 from grader.diagnosis import describe, matching
 from grader.diagnosis.blocks import STANDARD, BlockReading, BlockSearch, Sizes, Unreadable
 from grader.diagnosis.blocks import right_block as right_output
@@ -45,22 +46,33 @@ class Block:
 
     Attributes:
         definition: its class, or that of the stack of one layer that stands for it.
-        layer: what that class made.
+        layer: what that class made, its packed vectors shown one by one.
         decoder: whether it is a decoder block.
         sizes: with which it was made.
         further: other arguments that it was made with, such as n_layers.
     """
 
     definition: Definition
-    layer: Layer
+    layer: Unpacked
     decoder: bool
     sizes: Sizes = STANDARD
     further: Mapping[str, int] = field(default_factory=dict)
 
     def again(self, sizes: Sizes) -> "Block":
         """The same with other sizes."""
-        layer = built(self.definition, **self.further, **sizes.arguments())
-        return Block(self.definition, layer, self.decoder, sizes, self.further)
+        return Block.made(self.definition, self.decoder, sizes, self.further)
+
+    @classmethod
+    def made(
+        cls,
+        definition: Definition,
+        decoder: bool,
+        sizes: Sizes = STANDARD,
+        further: Mapping[str, int] | None = None,
+    ) -> "Block":
+        """A block that is made anew, its packed vectors shown one by one."""
+        layer = built(definition, **(further or {}), **sizes.arguments())
+        return cls(definition, Unpacked(layer, sizes.d_model), decoder, sizes, further or {})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -152,8 +164,7 @@ def assert_known_block(definition: Definition, draw: Draw, decoder: bool = False
         CheckFailure: with the misconception where one fits; to be looked at by a person where the
             parameters fit no reading, so that nothing is proved.
     """
-    block = Block(definition, built(definition, **STANDARD.arguments()), decoder)
-    return known_block(block, draw)
+    return known_block(Block.made(definition, decoder), draw)
 
 
 def known_block(block: Block, draw: Draw) -> BlockReading:
@@ -369,6 +380,8 @@ def _small_difference(block: Block, ids: list[str], draw: Draw) -> Shown | None:
 
 def _difference_in(block: Block, name: str, draw: Draw) -> Shown | None:
     """The mistake of that id on the smallest input of one block, its weights set by a formula."""
+    if block.layer.is_packed:
+        return None  # no line of code sets such parameters one by one
     fresh = values_of(block.layer)
     search = _search(block, fresh, draw)
     try:

@@ -12,7 +12,7 @@ from torch import Tensor
 from grader.checks.blocks import block_output, random_values
 from grader.checks.draw import Draw
 from grader.checks.known_block import Block, known_block
-from grader.checks.parameters import built, without_numbers
+from grader.checks.parameters import without_numbers
 from grader.checks.tensors import is_close, show, shown_inputs
 from grader.diagnosis.blocks import STANDARD
 from grader.errors import CheckFailure
@@ -27,13 +27,12 @@ def assert_known_stack(definition: Definition, draw: Draw) -> None:
         definition: the submission's class, of (n_layers, d_model, n_heads, d_ff).
         draw: where random values come from.
     """
-    sizes = STANDARD.arguments()
-    one = built(definition, n_layers=1, **sizes)
-    reading = known_block(Block(definition, one, decoder=False, further={"n_layers": 1}), draw)
-    two = built(definition, n_layers=2, **sizes)
+    one = Block.made(definition, decoder=False, further={"n_layers": 1})
+    reading = known_block(one, draw)
+    two = Block.made(definition, decoder=False, further={"n_layers": 2}).layer
     values = random_values(two, draw)
     two.set_parameters(values)
-    layers = _by_layer(list(one.parameters()), values)
+    layers = _by_layer(list(one.layer.parameters()), values)
     if layers is None:
         raise CheckFailure(
             "The parameters of two layers could not be told apart, so values could not be "

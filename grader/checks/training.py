@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -153,3 +154,56 @@ def smoothed_floor(label_smoothing: float, n_classes: int) -> float:
     rest = label_smoothing / n_classes
     top = 1 - label_smoothing + rest
     return -(top * math.log(top) + (n_classes - 1) * rest * math.log(rest))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The learning rates of a training, each as a share of lr_max, one a step.
+
+    Attributes:
+        steps: in order; those of a schedule that fits are 0, rise to 1, and fall to 0.
+    """
+
+    steps: list[float]
+
+    @property
+    def mean(self) -> float:
+        """Half, for linear warmup and cosine decay, however long the warmup is."""
+        return sum(self.steps) / len(self.steps)
+
+    @property
+    def end(self) -> float:
+        """The mean of the last two rates."""
+        return sum(self.steps[-2:]) / 2
+
+    @property
+    def rise(self) -> float:
+        """How far a rate rises again above an earlier one after the highest."""
+        lowest = highest = max(self.steps)
+        rise = 0.0
+        for rate in self.steps[self.steps.index(highest) :]:
+            lowest = min(lowest, rate)
+            rise = max(rise, rate - lowest)
+        return rise
+
+
+def rates_of(norms: Sequence[float], weight_decay: float, lr_max: float) -> Rates:
+    """The learning rates that a decayed matrix's norms before and after each step tell.
+
+    AdamW multiplies a matrix by 1 - ηλ in each step; its other part must be small beside that.
+
+    Args:
+        norms: before each step, and after the last.
+        weight_decay: λ
+        lr_max: what rates are told as shares of.
+    """
+    pairs = zip(norms, norms[1:], strict=False)
+    return Rates([(1 - after / before) / (weight_decay * lr_max) for before, after in pairs])
+
+
+def rates_text(rates: Rates) -> str:
+    """Ten of the rates at equal distances, and the last, for a message."""
+    steps = rates.steps
+    chosen = [steps[n * len(steps) // 10] for n in range(10)]
+    shown = ", ".join(f"{max(rate, 0):.2f}" for rate in [*chosen, steps[-1]])
+    return f"{shown} of lr_max, at {len(steps)} steps' tenths and end"

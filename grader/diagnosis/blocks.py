@@ -18,7 +18,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from grader.diagnosis.layouts import Parameters, Selector, attention_layouts, bias_layouts
+from grader.diagnosis.layouts import (
+    MAX_LAYOUTS,
+    Parameters,
+    Selector,
+    attention_layouts,
+    bias_layouts,
+)
 from reference.misconceptions.blocks import (
     BlockWeights,
     decoder_block,
@@ -496,10 +502,16 @@ class BlockSearch:
         agreeing = (pair for pair in candidates if self._agrees(pair[1], values, out))
         self._layout, found = next(agreeing, (self._layout, None))
         if found is None:
-            raise Unreadable("its attention gives other values", usual=True, reading=reading)
+            # Where the layouts are so many that not all were tried, nothing is proved.
+            tried_all = len(layouts) < MAX_LAYOUTS
+            problem = "its attention gives other values"
+            if not tried_all:
+                problem += f" under each of the {MAX_LAYOUTS} readings that were tried"
+            raise Unreadable(problem, usual=tried_all, reading=reading)
         if not biases:
             return found
-        values = self._random(zero=off)
+        others = [name for name in (*self._have.biases, *self._rest) if name not in biases]
+        values = self._random(zero=[*off, *others])
         out = self._out(values)
         if self._agrees(found, values, out):
             return found

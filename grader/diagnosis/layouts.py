@@ -76,22 +76,23 @@ def attention_layouts(
         return
     slots = [(group, index) for group in groups for index in range(group.roles)]
     labels = {group: _labellings(group, d_model, n_heads, bias=False) for group in groups}
-    found = 0
-    for roles in _assignments(slots):
-        for chosen in _choices(slots, roles, labels):
-            yield {
-                role: _selector(group, index, how, transposed=role == "o")
-                for role, (group, index), how in zip(roles, slots, chosen, strict=True)
-            }
-            found += 1
-            if found == MAX_LAYOUTS:
-                return
+    ranked = (
+        (3 * surprise + rank, roles, chosen)
+        for surprise, roles in _assignments(slots)
+        for rank, chosen in enumerate(_choices(slots, roles, labels))
+    )
+    # The usual axes under every assignment of roles come before odd axes under the first.
+    for _, roles, chosen in sorted(ranked, key=lambda item: item[0])[:MAX_LAYOUTS]:
+        yield {
+            role: _selector(group, index, how, transposed=role == "o")
+            for role, (group, index), how in zip(roles, slots, chosen, strict=True)
+        }
 
 
 def bias_layouts(
     shapes: Mapping[str, Sequence[int]], d_model: int, n_heads: int
 ) -> Iterator[dict[str, Selector]]:
-    """For each way to read the biases of q, k and v, a selector for those that there are.
+    """For each way to read the biases of q, k, v, and o if four, a selector for each there is.
 
     Args:
         shapes: of the biases, by name in order of registration.
@@ -99,15 +100,19 @@ def bias_layouts(
         n_heads: H.
     """
     groups = _groups(shapes, d_model)
-    if groups is None or not 0 < sum(group.roles for group in groups) <= 3:
+    count = sum(group.roles for group in groups or [])
+    if groups is None or not 0 < count <= 4:
         return
     slots = [(group, index) for group in groups for index in range(group.roles)]
     labels = {group: _labellings(group, d_model, n_heads, bias=True) for group in groups}
-    for roles in itertools.permutations("qkv", len(slots)):
+    # W_O's bias may lie beside the others where all four are fused.
+    for roles in itertools.permutations("qkv" if count <= 3 else "qkvo", len(slots)):
         for chosen in itertools.product(*(labels[group] for group in groups)):
             how = dict(zip(groups, chosen, strict=True))
             yield {
-                role: _selector(group, index, how[group], transposed=False)
+                role: _plain_row(group, index)
+                if role == "o"
+                else _selector(group, index, how[group], transposed=False)
                 for role, (group, index) in zip(roles, slots, strict=True)
             }
 
@@ -160,17 +165,21 @@ def _cut(sizes: Sequence[int], shape: Sequence[int]) -> list[int] | None:
     return axes if done else None
 
 
-def _assignments(slots: Sequence[tuple[_Group, int]]) -> Iterator[tuple[str, ...]]:
-    """The roles of the slots, as names suggest first, then in every order."""
+def _assignments(slots: Sequence[tuple[_Group, int]]) -> list[tuple[int, tuple[str, ...]]]:
+    """The roles of the slots in every order, with how many names speak against each."""
 
     def surprise(roles: tuple[str, ...]) -> int:
-        """How many names speak against it."""
         count = 0
         for role, (group, index) in zip(roles, slots, strict=True):
             if len(group.names) == group.roles:
                 name = group.names[index].lower()
                 meant = [other for other in "qkvo" if re.search(NAMES[other], name)]
                 count += bool(meant) and role not in meant
+        for group in dict.fromkeys(group for group, _ in slots):
+            mine = "".join(r for r, (other, _) in zip(roles, slots, strict=True) if other is group)
+            if len(group.names) == 1 and group.roles > 1:
+                spelled = re.search(rf"[qkvo]{{{group.roles}}}", group.names[0].lower())
+                count += spelled is not None and spelled[0] != mine
         return count
 
     fitting = [
@@ -181,7 +190,7 @@ def _assignments(slots: Sequence[tuple[_Group, int]]) -> Iterator[tuple[str, ...
             for role, (group, _) in zip(roles, slots, strict=True)
         )
     ]
-    return iter(sorted(fitting, key=surprise))
+    return sorted(((surprise(roles), roles) for roles in fitting), key=lambda pair: pair[0])
 
 
 def _choices(
@@ -215,5 +224,14 @@ def _selector(group: _Group, index: int, how: _Labels, transposed: bool) -> Sele
     def select(values: Parameters) -> Tensor:
         rows = how.read(group.stacked(values), index)
         return rows.T if transposed else rows
+
+    return select
+
+
+def _plain_row(group: _Group, index: int) -> Selector:
+    """Selects one of several vectors that lie one after the other."""
+
+    def select(values: Parameters) -> Tensor:
+        return group.stacked(values).reshape(group.roles, -1)[index]
 
     return select

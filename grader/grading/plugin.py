@@ -170,9 +170,9 @@ class GradingPlugin:
         return Outcome("passed")
 
     def _with_order(self, check: Check, outcome: Outcome) -> Outcome:
-        """The outcome, explained by arguments in another order where nothing else explains it."""
+        """The outcome, explained by arguments in another order, which is enough to fail."""
         assert self._run is not None
-        if outcome.status not in ("failed", "raised") or outcome.misconception is not None:
+        if outcome.status not in ("failed", "raised"):
             return outcome
         mistakes = self._run.session.order_mistakes(check.component)
         if not mistakes:

@@ -311,6 +311,18 @@ class Layer(_Callable):
         }
         self._session.request(self.name, "equal_positions", request)
 
+    def watch(self, parameter: str) -> None:
+        """Note a parameter's norm whenever the module is called with gradients on, from now on."""
+        request = {"target": self._kept, "parameter": parameter}
+        self._session.request(self.name, "watch", request)
+
+    def watched(self) -> list[float]:
+        """The norms that were noted since `watch`, by the worker's own word."""
+        answer = self._session.request(self.name, "watched", {"target": self._kept})
+        if not isinstance(answer, list) or not all(type(norm) is float for norm in answer):
+            raise StudentCrashed("What came back is not an answer.")
+        return answer
+
     def train(self, mode: bool = True) -> None:
         """Put the module into train mode, or with False into eval mode."""
         self._session.request(self.name, "mode", {"target": self._kept, "train": mode})

@@ -33,6 +33,7 @@ from grader.worker.protocol import (
 from grader.worker.tracing import Tracer
 
 MAX_FRAMES = 12  # of a traceback that are sent
+MAX_WATCHED = 5_000  # calls of a module that are noted
 
 
 class Runtime:
@@ -42,6 +43,7 @@ class Runtime:
         self._channel = channel
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
+        self._norms: dict[int, list[float]] = {}
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "load": self._load,
             "call": self._call,
@@ -50,6 +52,8 @@ class Runtime:
             "gradients": self._kept_gradients,
             "equal_positions": self._equal_positions,
             "mode": self._mode,
+            "watch": self._watch,
+            "watched": self._watched_norms,
         }
 
     def serve(self) -> None:
@@ -226,6 +230,23 @@ class Runtime:
             if callable(define):
                 module.__dict__[arguments["function"]] = _levelled(define, width)
         return None
+
+    def _watch(self, arguments: dict[str, Any]) -> Any:
+        """Note a parameter's norm whenever the module is called with gradients on."""
+        module = _module(arguments["target"])
+        parameter = dict(module.named_parameters())[arguments["parameter"]]
+        norms = self._norms[id(module)] = []
+
+        def note(*_: Any) -> None:
+            if torch.is_grad_enabled() and len(norms) < MAX_WATCHED:
+                norms.append(float(parameter.detach().norm()))
+
+        module.register_forward_pre_hook(note)
+        return None
+
+    def _watched_norms(self, arguments: dict[str, Any]) -> Any:
+        """The norms that were noted of a module that is watched."""
+        return self._norms[id(_module(arguments["target"]))]
 
     @staticmethod
     def _mode(arguments: dict[str, Any]) -> Any:

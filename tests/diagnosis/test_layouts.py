@@ -198,6 +198,6 @@ def test_biases_are_read_for_those_roles_that_have_one(spelled):
     assert len(layouts) <= MAX_LAYOUTS
 
 
-@pytest.mark.parametrize("shapes", [{}, {"b": (D + 1,)}, {"b": (4, D)}, {"b": (D // 2,)}])
+@pytest.mark.parametrize("shapes", [{}, {"b": (D + 1,)}, {"b": (5, D)}, {"b": (D // 2,)}])
 def test_what_is_no_whole_number_of_biases_has_no_layout(shapes):
     assert list(bias_layouts(shapes, D, H)) == []
