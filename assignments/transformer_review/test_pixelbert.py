@@ -93,6 +93,17 @@ def test_pixelbert_order_matters(student, draw):
 
 def test_pixelbert_patches_are_squares(student, draw):
     """Patches are squares of pixels: with equal positions their order does not matter."""
+    shapes = [
+        [tuple(p.value.shape) for p in built(student.PixelBERT, patch_size=n).parameters().values()]
+        for n in (2, 4)
+    ]
+    if shapes[0] == shapes[1]:
+        raise CheckFailure(
+            "patch_size has no effect on the model.",
+            "weights for 4 pixels of a patch, or for 16",
+            "the same parameters for patch_size = 2 and 4",
+            misconception="argument-ignored",
+        )
     model = random_model(student.PixelBERT, draw)
     with_equal_positions(model, draw)
     x, order = images(draw, 2), torch.tensor([1, 2, 3, 0])
