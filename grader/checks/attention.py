@@ -21,7 +21,7 @@ from grader.diagnosis import describe, matching
 from grader.errors import CheckFailure
 from grader.student import Definition
 from reference import scaled_dot_product_attention
-from reference.misconceptions import ATTENTION_MUTANTS, SENTENCES
+from reference.misconceptions import ATTENTION_MUTANTS, ATTENTION_VARIANTS, SENTENCES
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def need_weights(answer: AttentionAnswer, shape: tuple[int, ...]) -> Tensor:
             f"output and weights, the weights of shape {shape_text(shape)}",
             kind_text(answer.returned),
             misconception="weights-returned-wrong"
-            if answer.output is not None and others
-            else None,
+            if answer.output is not None and any(t.shape[-1:] == shape[-1:] for t in others)
+            else None,  # over other keys than there are: another mistake shows there
         )
     return assert_tensor(answer.weights, shape, "The weights")
 
@@ -236,7 +236,7 @@ def assert_weights(
     hidden = torch.zeros(shape) if mask is None else weights * (mask == 0)
     if not is_close(sums, torch.ones_like(sums)) or bool((hidden != 0).any()):
         misconception, sentence = describe(
-            matching(weights, right, _mutants(1, query, key, value, mask).items())
+            matching(weights, right, _mutants(1, query, key, value, mask))
         )
         raise CheckFailure(
             sentence or "The weights of a query do not sum to 1 over the keys that it may see.",
@@ -250,12 +250,12 @@ def assert_weights(
 
 def _mutants(
     item: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> dict[str, Callable[[], Tensor]]:
+) -> list[tuple[str, Callable[[], Tensor]]]:
     """What gives each wrong attention's output (item 0) or weights (item 1) on an input."""
-    return {
-        name: partial(lambda mutant: mutant(query, key, value, mask)[item], mutant)
-        for name, mutant in ATTENTION_MUTANTS.items()
-    }
+    return [
+        (name, partial(lambda mutant: mutant(query, key, value, mask)[item], mutant))
+        for name, mutant in (*ATTENTION_MUTANTS.items(), *ATTENTION_VARIANTS)
+    ]
 
 
 def _difference(
@@ -270,7 +270,7 @@ def _difference(
 ) -> CheckFailure:
     """The failure for a wrong output, diagnosed."""
     candidates = _mutants(0, query, key, value, mask)
-    misconception, sentence = describe(matching(got, expected, candidates.items()))
+    misconception, sentence = describe(matching(got, expected, candidates))
     if misconception is None and mask is not None and bool(torch.isnan(got).any()):
         unmasked = _ask(attend, query, key, value, None).output
         right = scaled_dot_product_attention(query, key, value)[0]

@@ -13,6 +13,7 @@ from grader.diagnosis import Reading, describe, matching, read_by_gradients, rea
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 from reference.misconceptions import LAYER_MUTANTS
+from reference.misconceptions.layer import LAYER_VARIANTS
 from reference.misconceptions.layer import layer as reference_layer
 
 ATTEMPTS = 4  # of reading roles by gradients, each with other random parameters
@@ -139,14 +140,17 @@ def _compare(
         got = need(answer, tuple(expected.shape))
         if is_close(got, expected, rtol=1e-3, atol=1e-4):
             continue
-        candidates = {
-            name: partial(
-                lambda mutant, q, k, v, m: mutant(reading.weights, n_heads, q, k, v, m)[item],
-                mutant, query, key, value, mask,
+        candidates = [
+            (
+                name,
+                partial(
+                    lambda mutant, q, k, v, m: mutant(reading.weights, n_heads, q, k, v, m)[item],
+                    mutant, query, key, value, mask,
+                ),
             )
-            for name, mutant in LAYER_MUTANTS.items()
-        }  # fmt: skip
-        misconception, sentence = describe(matching(got, expected, candidates.items()))
+            for name, mutant in (*LAYER_MUTANTS.items(), *LAYER_VARIANTS)
+        ]  # fmt: skip
+        misconception, sentence = describe(matching(got, expected, candidates))
         what = "the weights are" if weights else "the output is"
         under = " under a mask" if masked else ""
         return CheckFailure(
