@@ -18,6 +18,7 @@ from grader.checks.classifier import (
     sentences,
 )
 from grader.checks.layer import assert_gradients_everywhere
+from grader.checks.raised import raises_unlike
 from grader.errors import CheckFailure, StudentRaised
 
 MAX_LEN = 9
@@ -34,7 +35,8 @@ def test_logits_shape(student, draw, batch, length):
     """The logits are (B, C), also for a batch of one."""
     model = random_classifier(student.TransformerEncoderClassifier, draw)
     ids = 1 + torch.arange(batch * length).view(batch, length) % 12
-    output = logits(model, ids)
+    with raises_unlike("pe-too-short", lambda: logits(model, ids[:, :1])):
+        output = logits(model, ids)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The logits are not finite.", "finite values", show(output))
 
@@ -120,12 +122,15 @@ def test_order_matters(student, draw):
     base = [3, 7, 4, 9]
     for other in ([7, 3, 4, 9], [3, 7, 9, 4], [9, 4, 7, 3]):
         if not sees(student.TransformerEncoderClassifier, draw, sentences(base), sentences(other)):
+            model = random_classifier(student.TransformerEncoderClassifier, draw)
+            first, second = logits(model, sentences(base, base))
+            by_batch = not torch.allclose(first, second, atol=1e-4)
             raise CheckFailure(
                 f"{base} and {other} give the same logits: the order is not seen.",
                 "other logits",
                 "the same logits",
                 f"input_ids = torch.tensor([{base}]) and torch.tensor([{other}])",
-                "pe-missing",
+                "pe-axis" if by_batch else "pe-missing",
             )
 
 
@@ -184,15 +189,25 @@ def test_padding_changes_nothing(student, draw, passed, pad_id):
     model = random_classifier(student.TransformerEncoderClassifier, draw, pad_id=pad_id)
     sentence, longer = [3, 7, 5], [2, 6, 8, 1, 9]
     bare = logits(model, sentences(sentence))
-    at_fault = blocks_ignore_padding(passed)
-    with means("padding-mask-missing" if at_fault else None):
+
+    def meaning():
+        """What it is that padding changes the logits."""
+        ids = sentences([*sentence, pad_id], [*sentence[:-1], 11, pad_id])
+        last, other = logits(model, ids)
+        if torch.allclose(last, other, atol=1e-5):
+            return "padding-mask-unshifted"  # what stands before the padding is hidden
+        if pad_id and torch.allclose(logits(model, sentences([*sentence, 0])), bare, atol=1e-4):
+            return "argument-ignored"
+        return "padding-mask-missing"
+
+    with means(meaning() if blocks_ignore_padding(passed) else None):
         for n in (1, 2, 4):
             ids = sentences(sentence + [pad_id] * n)
             what = f"The logits for {sentence}, padded by {n},"
             assert_close(logits(model, ids), bare, what, atol=1e-4)
-        batch = sentences(sentence + [pad_id] * 2, longer)
-        both = torch.cat([bare, logits(model, sentences(longer))])
-        assert_close(logits(model, batch), both, "The logits of a padded batch", atol=1e-4)
+    batch = sentences(sentence + [pad_id] * 2, longer)
+    both = torch.cat([bare, logits(model, sentences(longer))])
+    assert_close(logits(model, batch), both, "The logits of a padded batch", atol=1e-4)
 
 
 def test_padding_is_told_by_content(student, draw, passed):
@@ -213,15 +228,15 @@ def test_padding_is_told_by_content(student, draw, passed):
                 "input_ids = torch.tensor([[3, 0, 7, 4], [5, 7, 0, 0]])",
                 "padding-mask-missing" if blocks_ignore_padding(passed) else None,
             )
-    other = sentences([3, 0, 8, 4])
-    if not sees(student.TransformerEncoderClassifier, draw, ids[:1], other):
-        raise CheckFailure(
-            "A token after padding in the middle of a sentence is not read.",
-            "other logits",
-            "the same logits",
-            "input_ids = torch.tensor([[3, 0, 7, 4]]) and torch.tensor([[3, 0, 8, 4]])",
-            "mask-by-position",
-        )
+    for other in ([3, 0, 8, 4], [3, 0, 7, 6]):
+        if not sees(student.TransformerEncoderClassifier, draw, ids[:1], sentences(other)):
+            raise CheckFailure(
+                "A token after padding in the middle of a sentence is not read.",
+                "other logits",
+                "the same logits",
+                f"input_ids = torch.tensor([[3, 0, 7, 4]]) and torch.tensor([{other}])",
+                "mask-by-position",
+            )
 
 
 def test_shortest_and_longest(student, draw):

@@ -19,12 +19,22 @@ from grader.checks.attention import (
     attention_answer,
     need_output,
 )
+from grader.checks.raised import fails_unlike, raises_unlike
 from grader.errors import CheckFailure
 
 
 def causal(length):
     """The lower triangle: position t may attend to positions up to t."""
     return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+def assert_repeats(attend):
+    """See that the same input gives the same output again."""
+    x = torch.ones(40, 2)
+    first, second = (
+        need_output(attention_answer(attend(x, x, x), (40, 2), ()), (40, 2)) for _ in range(2)
+    )
+    assert_close(second, first, "The second output")
 
 
 @pytest.mark.parametrize(
@@ -74,12 +84,28 @@ def test_rows_of_weights_sum_to_one(student, draw, leading):
     assert_weights(student.scaled_dot_product_attention, query, key, value)
 
 
-@pytest.mark.parametrize(("length", "size"), [(2, 1.0), (5, 1.0), (3, 0.0)])
+@pytest.mark.parametrize(("length", "size"), [(2, 1.0), (5, 1.0), (4, None), (3, 0.0)])
 def test_causal_mask_hides_the_future(student, draw, length, size):
     """Under a causal mask the output is that of the visible positions alone."""
-    query, key = draw.normal(length, 2, scale=size), draw.normal(length, 2, scale=size)
+    scale = 1.0 if size is None else size
+    query, key = draw.normal(length, 2, scale=scale), draw.normal(length, 2, scale=scale)
     value = draw.normal(length, 1)
-    assert_mask(student.scaled_dot_product_attention, query, key, value, causal(length))
+    if size is None:
+        key[1] = 0.0  # its scores are 0, and yet it may be seen
+    attend, mask = student.scaled_dot_product_attention, causal(length)
+
+    def in_four_dimensions(*shape):
+        """The same with axes for batch and heads, and a mask of that shape."""
+        assert_repeats(attend)
+        given = (x[None, None] for x in (query, key, value))
+        return assert_mask(attend, *given, mask.view(shape))
+
+    with (
+        fails_unlike("mask-shape", lambda: in_four_dimensions(1, length, length)),
+        fails_unlike("mask-shape", lambda: in_four_dimensions(1, 1, length, length)),
+        raises_unlike("mask-dtype", lambda: attend(query, key, value, mask.float())),
+    ):
+        assert_mask(attend, query, key, value, mask)
 
 
 def test_weights_under_a_mask(student, draw):

@@ -8,6 +8,7 @@ from grader.checks import (
     assert_known_weights,
     assert_layer_gradients,
     assert_towards_quadratic,
+    built,
     layer_answer,
     random_layer,
     same_inputs,
@@ -17,7 +18,8 @@ from grader.checks import (
 from grader.checks.attention import need_weights
 from grader.checks.known_layer import assert_heads_matter
 from grader.checks.layer import layer_output
-from grader.checks.raised import lengths_differ
+from grader.checks.raised import lengths_differ, raises_unlike
+from grader.checks.repeated import unless_random
 from grader.errors import CheckFailure
 
 LENGTHS = (32, 64, 128, 256)
@@ -30,7 +32,16 @@ def test_layer_shapes(student, draw, batch, length, d_model, n_heads):
     """(1, 6, 32) with 4 heads gives (1, 6, 32): the layer keeps the shape."""
     layer = random_layer(student.MultiHeadAttention, draw, d_model, n_heads)
     x = draw.normal(batch, length, d_model)
-    output = layer_output(layer, n_heads, x, x, x)
+
+    def lesson():
+        """The lesson's sizes, but as many samples and tokens."""
+        given = draw.normal(batch, length, 32)
+        return layer_output(
+            built(student.MultiHeadAttention, d_model=32, n_heads=4), 4, *[given] * 3
+        )
+
+    with raises_unlike("hard-coded-figures", lesson):
+        output = layer_output(layer, n_heads, x, x, x)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The output is not finite.", "finite values", str(output.flatten()[:4]))
 
@@ -146,12 +157,13 @@ def test_samples_are_independent(student, draw, n_heads):
     """A sample gives the same output alone and in a batch."""
     layer = random_layer(student.MultiHeadAttention, draw, 8, n_heads)
     query, key, value = draw.normal(3, 2, 8), draw.normal(3, 4, 8), draw.normal(3, 4, 8)
+    kind = unless_random("batch-mixed", lambda: layer_output(layer, n_heads, query, key, value))
     together = layer_output(layer, n_heads, query, key, value)
     for b in range(3):
         one = slice(b, b + 1)
         alone = layer_output(layer, n_heads, query[one], key[one], value[one])
         what = f"The output of sample {b} in the batch, beside the same sample alone,"
-        assert_close(together[one], alone, what, atol=1e-4, misconception="batch-mixed")
+        assert_close(together[one], alone, what, atol=1e-4, misconception=kind)
 
 
 def test_layer_is_deterministic_in_eval(student, draw):

@@ -21,6 +21,7 @@ from grader.checks.pixelbert import (
     with_equal_positions,
     without_exchange,
 )
+from grader.checks.raised import raises_unlike
 from grader.errors import CheckFailure
 
 
@@ -33,7 +34,14 @@ def images(draw, count):
 def test_pixelbert_logits(student, draw, patch_size, batch):
     """The logits are (B, C), for patches of any size that divides 8, and no probabilities."""
     model = random_model(student.PixelBERT, draw, patch_size=patch_size)
-    output = logits(model, images(draw, batch), CLASSES)
+    x = images(draw, batch)
+
+    def lesson():
+        """The lesson's sizes, with as many images."""
+        return logits(student.PixelBERT(), x, classes=10)
+
+    with raises_unlike("hard-coded-figures", lesson):
+        output = logits(model, x, CLASSES)
     if not bool(torch.isfinite(output).all()):
         raise CheckFailure("The logits are not finite.", "finite values", show(output))
     sums = {"softmax": output.sum(1) - 1, "log-softmax": output.logsumexp(1)}
@@ -170,6 +178,9 @@ def test_pixelbert_pools_cls(student, draw):
             (False, False, True): "pool-last",
             (True, True, True): "pool-mean" if both else "pool-max",
         }
+        heads = [p.value.shape for p in model.parameters().values() if CLASSES in p.value.shape]
+        if any(size > WIDTH and size % WIDTH == 0 for shape in heads for size in shape):
+            kinds[True, True, True] = "pool-flatten"
         raise CheckFailure(
             "The logits are not read from [CLS] alone: with the block's matrices at 0, the pixels "
             "still change them.",
@@ -183,9 +194,14 @@ def test_pixelbert_cls_is_learned(student, draw):
     """[CLS] is a parameter, has an embedding, or at least a learned position."""
     model = random_model(student.PixelBERT, draw)
     values = {name: p.value for name, p in model.parameters().items() if p.requires_grad}
-    rows = [len(v) for v in values.values() if v.shape[1:] == (WIDTH,)]
-    rows += [v.shape[1] for v in values.values() if v.dim() == 3 and v.shape[2] == WIDTH]
-    if 5 not in rows and not any(may_be_cls(n, values, WIDTH, ()) for n in values):
+    probe = draw.normal(2, CLASSES)
+    gradients = model.call(images(draw, 2), probe=probe).parameter_gradients or {}
+    reached = [
+        int((gradient.reshape(-1, WIDTH) != 0).any(1).sum())
+        for name, gradient in gradients.items()
+        if gradient is not None and name in values and gradient.shape[-1:] == (WIDTH,)
+    ]
+    if 5 not in reached and not any(may_be_cls(n, values, WIDTH, ()) for n in values):
         raise CheckFailure(
             "[CLS] is no parameter, and it has no learned position.",
             f"a parameter of {WIDTH} elements, such as (1, 1, {WIDTH})",

@@ -26,7 +26,7 @@ from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 from grader.worker.answers import Fields
 from reference import scaled_dot_product_attention
-from reference.misconceptions import ATTENTION_MUTANTS, SENTENCES
+from reference.misconceptions import ATTENTION_MUTANTS, ATTENTION_VARIANTS, SENTENCES
 
 # What keys and fields are called; `attn_output` is an output.
 _OUTPUT = re.compile("out|context|result", re.IGNORECASE)
@@ -169,8 +169,8 @@ def need_weights(answer: AttentionAnswer, shape: tuple[int, ...]) -> Tensor:
             f"output and weights, the weights of shape {shape_text(shape)}",
             kind_text(answer.returned),
             misconception="weights-returned-wrong"
-            if answer.output is not None and others
-            else None,
+            if answer.output is not None and any(t.shape[-1:] == shape[-1:] for t in others)
+            else None,  # over other keys than there are: another mistake shows there
         )
     return assert_tensor(answer.weights, shape, "The weights")
 
@@ -318,7 +318,7 @@ def assert_weights(
     hidden = torch.zeros(shape) if mask is None else weights * (mask == 0)
     if not is_close(sums, torch.ones_like(sums)) or bool((hidden != 0).any()):
         misconception, sentence = describe(
-            matching(weights, right, _mutants(1, query, key, value, mask).items())
+            matching(weights, right, _mutants(1, query, key, value, mask))
         )
         raise CheckFailure(
             sentence or "The weights of a query do not sum to 1 over the keys that it may see.",
@@ -332,12 +332,12 @@ def assert_weights(
 
 def _mutants(
     item: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> dict[str, Callable[[], Tensor]]:
+) -> list[tuple[str, Callable[[], Tensor]]]:
     """What gives each wrong attention's output (item 0) or weights (item 1) on an input."""
-    return {
-        name: partial(lambda mutant: mutant(query, key, value, mask)[item], mutant)
-        for name, mutant in ATTENTION_MUTANTS.items()
-    }
+    return [
+        (name, partial(lambda mutant: mutant(query, key, value, mask)[item], mutant))
+        for name, mutant in (*ATTENTION_MUTANTS.items(), *ATTENTION_VARIANTS)
+    ]
 
 
 def _difference(
@@ -352,7 +352,7 @@ def _difference(
 ) -> CheckFailure:
     """The failure for a wrong output: diagnosed, on the smallest input, with the steps taken."""
     candidates = _mutants(0, query, key, value, mask)
-    ids = matching(got, expected, candidates.items())
+    ids = matching(got, expected, candidates)
     misconception, sentence = describe(ids)
     if misconception is None and mask is not None and bool(torch.isnan(got).any()):
         unmasked = _ask(attend, query, key, value, None).output
@@ -415,8 +415,11 @@ def _smallest(
             return False
         if misconception is None:
             return True
-        wrong = ATTENTION_MUTANTS[misconception](query, key, value, mask)[0]
-        return is_close(output, wrong, rtol=1e-3, atol=1e-5)
+        return any(
+            is_close(output, wrong(), rtol=1e-3, atol=1e-5)
+            for name, wrong in _mutants(0, query, key, value, mask)
+            if name == misconception
+        )
 
     inputs: Inputs = {"query": query, "key": key, "value": value, "mask": mask}
     return smallest(inputs, _AXES, fails, flatten=True)

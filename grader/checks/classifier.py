@@ -161,6 +161,8 @@ def assert_pools_cls(definition: Definition, draw: Draw) -> None:
         both = change(5, 11, 4, 9)
         additive = torch.allclose(both, changes["first"] + changes["middle"], atol=1e-4)
         misconception = "pool-mean" if additive else "pool-max"
+        if _reads_every_position(definition):
+            misconception = "pool-flatten"
     elif moved["first"] and not moved["middle"]:
         misconception = "cls-missing"
     where = " and ".join(name for name in ("first", "middle", "last") if moved[name])
@@ -173,6 +175,15 @@ def assert_pools_cls(definition: Definition, draw: Draw) -> None:
         f"input_ids = torch.tensor([{base}])",
         misconception,
     )
+
+
+def _reads_every_position(definition: Definition) -> bool:
+    """Whether the matrix of the classes grows with max_len."""
+    short, long = (
+        {n: v.shape for n, v in values_of(classifier(definition, max_len=n)).items()}
+        for n in (9, 31)
+    )
+    return any(CLASSES in shape and shape != short.get(name) for name, shape in long.items())
 
 
 def assert_cls_is_learned(definition: Definition, draw: Draw) -> None:

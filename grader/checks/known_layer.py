@@ -3,6 +3,7 @@
 Masks: True = may attend.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +21,7 @@ from grader.diagnosis.recipes import layer_steps
 from grader.errors import CheckFailure, StudentError
 from grader.student import Definition, Layer
 from reference.misconceptions import LAYER_MUTANTS
+from reference.misconceptions.layer import LAYER_VARIANTS
 from reference.misconceptions.layer import layer as reference_layer
 
 ATTEMPTS = 4  # of reading roles by gradients, each with other random parameters
@@ -54,10 +56,11 @@ class Known:
         arguments = (self.reading.weights, self.n_heads, *_arguments(inputs))
         return reference_layer(*arguments)[self.item]
 
-    def wrong(self, name: str, inputs: Inputs) -> Tensor:
-        """The answer of the mutant of that id."""
+    def mutants(self, inputs: Inputs) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+        """What gives the answer of each wrong layer, by id."""
         arguments = (self.reading.weights, self.n_heads, *_arguments(inputs))
-        return LAYER_MUTANTS[name](*arguments)[self.item]
+        for name, mutant in (*LAYER_MUTANTS.items(), *LAYER_VARIANTS):
+            yield name, partial(lambda wrong: wrong(*arguments)[self.item], mutant)
 
 
 def assert_known_weights(
@@ -173,8 +176,7 @@ def _difference(known: Known, draw: Draw) -> Difference | None:
         got, right = known.got(inputs), known.right(inputs)
         if is_close(got, right, rtol=1e-3, atol=1e-4):
             continue
-        candidates = {name: partial(known.wrong, name, inputs) for name in LAYER_MUTANTS}
-        ids = matching(got, right, candidates.items())
+        ids = matching(got, right, known.mutants(inputs))
         return Difference(known, values_of(known.layer), inputs, got, ids)
     return None
 
@@ -258,7 +260,11 @@ def _shows(known: Known, name: str | None, inputs: Inputs) -> bool:
     got, right = known.got(inputs), known.right(inputs)
     if not float((got - right).abs().max()) > 0.02:
         return False
-    return name is None or is_close(got, known.wrong(name, inputs), rtol=1e-3, atol=1e-4)
+    return name is None or any(
+        is_close(got, wrong(), rtol=1e-3, atol=1e-4)
+        for other, wrong in known.mutants(inputs)
+        if other == name
+    )
 
 
 def _arguments(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:

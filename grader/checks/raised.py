@@ -26,6 +26,23 @@ def raises_unlike(misconception: str, other: Callable[[], object]) -> Iterator[N
 
 
 @contextmanager
+def fails_unlike(misconception: str, other: Callable[[], object]) -> Iterator[None]:
+    """Say why the checks inside fail, or the code raises, where other checks pass.
+
+    Args:
+        misconception: what it means.
+        other: the other checks.
+    """
+    try:
+        with raises_unlike(misconception, other):
+            yield
+    except CheckFailure as failure:
+        if failure.misconception is None and _runs(other):
+            failure.misconception = misconception
+        raise
+
+
+@contextmanager
 def lengths_differ(
     query: int, key: int, causal: Callable[[], bool] | None = None
 ) -> Iterator[None]:

@@ -83,6 +83,10 @@ def _mask_zero_scores(scores: Tensor) -> Tensor:
     return torch.softmax(scores.masked_fill(scores == 0, -math.inf), dim=-1)
 
 
+# Further ways to make a mistake, each with its id.
+ATTENTION_VARIANTS: tuple[tuple[str, Attention], ...] = (
+    ("scale-constant", partial(attention, scale=lambda q, k: 8.0)),  # √64, the lesson's question
+)
 ATTENTION_MUTANTS: dict[str, Attention] = {
     "scale-missing": partial(attention, scale=lambda q, k: 1.0),
     "scale-d_k": partial(attention, scale=lambda q, k: q.shape[-1]),

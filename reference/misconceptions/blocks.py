@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from reference.misconceptions.layer import LAYER_MUTANTS, Layer, Weights, layer
+from reference.misconceptions.layer import LAYER_MUTANTS, LAYER_VARIANTS, Layer, Weights, layer
 
 Sublayer = Callable[[Tensor], Tensor]
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -262,8 +262,8 @@ def _unprojected(
 
 # Wrong attentions that show inside a block, where query, key and value are one input. A mask that
 # is ignored there is one that is not passed.
-ATTENTIONS: Mapping[str, Layer] = {
-    name: mutant
+ATTENTIONS: Mapping[str, list[Layer]] = {
+    name: [mutant, *(other for given, other in LAYER_VARIANTS if given == name)]
     for name, mutant in LAYER_MUTANTS.items()
     if name
     not in (
@@ -357,7 +357,7 @@ def _encoder_mutants() -> Mapping[str, list[EncoderMutant]]:
         "encoder-causal": [Recipe(self_attention=_causal)],
         "padding-mask-not-passed": [Recipe(self_attention=_unmasked)],
         "batch-mixed": [Recipe(self_attention=_across_batch)],
-        **{name: [Recipe(self_attention=attend)] for name, attend in ATTENTIONS.items()},
+        **{name: [Recipe(self_attention=a) for a in found] for name, found in ATTENTIONS.items()},
     }
     mutants: dict[str, list[EncoderMutant]] = {
         name: [partial(encoder_block, recipe=recipe) for recipe in found]
@@ -388,11 +388,15 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
         ],
         **{
             name: [
-                Recipe(self_attention=attend, cross_attention=attend),
-                Recipe(self_attention=attend),
-                Recipe(cross_attention=attend),
+                recipe
+                for attend in found
+                for recipe in (
+                    Recipe(self_attention=attend, cross_attention=attend),
+                    Recipe(self_attention=attend),
+                    Recipe(cross_attention=attend),
+                )
             ]
-            for name, attend in ATTENTIONS.items()
+            for name, found in ATTENTIONS.items()
         },
     }
     mutants: dict[str, list[DecoderMutant]] = {"mask-one-dropped": [_one_mask]}

@@ -7,7 +7,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from reference.attention import merge_heads, scaled_dot_product_attention, split_heads
-from reference.misconceptions.attention import ATTENTION_MUTANTS, Attention, attention
+from reference.misconceptions.attention import (
+    ATTENTION_MUTANTS,
+    ATTENTION_VARIANTS,
+    Attention,
+    attention,
+)
 from reference.misconceptions.heads import MERGE_MUTANTS, SPLIT_MUTANTS
 
 Weights = Mapping[str, Tensor]
@@ -86,6 +91,9 @@ def _mask_ignored(
     return layer(weights, n_heads, query, key, value, None)
 
 
+LAYER_VARIANTS: tuple[tuple[str, Layer], ...] = tuple(
+    (name, partial(layer, attend=variant)) for name, variant in ATTENTION_VARIANTS
+)
 LAYER_MUTANTS: dict[str, Layer] = {
     **{
         name: partial(layer, attend=mutant)

@@ -53,6 +53,9 @@ POSITIONAL_MUTANTS: dict[str, list[Callable[[int, int], Tensor]]] = {
         partial(encoding, exponent=lambda even: even / 2),
         partial(encoding, exponent=lambda even: even / 2, halves=True),
     ],
+    "hard-coded-figures": [
+        partial(encoding, exponent=lambda even: even * (2 * len(even) / 8)),  # the lesson's d_model
+    ],
     "pe-one-frequency": [
         partial(encoding, exponent=lambda even: 0 * even),
         partial(encoding, exponent=lambda even: 0 * even + len(even) * 2),

@@ -40,6 +40,11 @@ def _warming(curve: Curve) -> Schedule:
     return schedule
 
 
+def _again(times: int, step: int, warmup: int, total: int) -> float:
+    """Several cosines, each from the greatest rate on."""
+    return _cosine(times * _progress(step, warmup, total) % 1)
+
+
 def _not_below(least: float, step: int, warmup: int, total: int) -> float:
     return least + (1 - least) * _cosine(_progress(step, warmup, total))
 
@@ -53,6 +58,7 @@ SCHEDULE_MUTANTS: dict[str, list[Schedule]] = {
         lambda step, warmup, total, lr_max: warmup_cosine(step + 1, warmup, total, lr_max),
         _warming(lambda step, warmup, total: (step + 1) / warmup),
         _warming(lambda step, warmup, total: (step + 1) / (warmup + 1)),
+        _warming(lambda step, warmup, total: step / max(warmup - 1, 1)),
     ],
     "schedule-cosine-unshifted": [
         _after_warmup(lambda step, warmup, total: _cosine(step / total)),
@@ -62,7 +68,8 @@ SCHEDULE_MUTANTS: dict[str, list[Schedule]] = {
         _after_warmup(lambda step, warmup, total: 1 - _progress(step, warmup, total))
     ],
     "schedule-restarts": [
-        _after_warmup(lambda step, warmup, total: _cosine(2 * _progress(step, warmup, total)))
+        _after_warmup(lambda step, warmup, total: _cosine(2 * _progress(step, warmup, total))),
+        *(_after_warmup(partial(_again, times)) for times in (2, 3, 4, 5)),
     ],
     "schedule-not-to-zero": [
         _after_warmup(lambda step, warmup, total: 1.0),

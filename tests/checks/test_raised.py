@@ -1,9 +1,11 @@
 """What it means when code raises is told by what it does not raise on."""
 
 import pytest
+import torch
 
-from grader.checks.raised import lengths_differ, raises_unlike
-from grader.errors import StudentRaised
+from grader.checks.raised import fails_unlike, lengths_differ, raises_unlike
+from grader.checks.repeated import unless_random
+from grader.errors import CheckFailure, StudentRaised
 
 
 def raising(text="no"):
@@ -53,3 +55,24 @@ SHAPE = "shape '[2, 3, 2, 4]' is invalid for input of size {}"
 )
 def test_lengths_that_differ_are_told_by_what_was_to_be_reshaped(text, causal, name):
     assert named(lengths_differ(48, 80, causal), text) == name
+
+
+def test_checks_that_pass_tell_why_others_fail():
+    for other, name in ((lambda: None, "mask-shape"), (raising, None)):
+        with pytest.raises(CheckFailure) as caught, fails_unlike("mask-shape", other):
+            raise CheckFailure("no")
+        assert caught.value.misconception == name
+
+
+def test_a_name_that_is_known_already_is_kept():
+    with pytest.raises(CheckFailure) as caught, fails_unlike("mask-shape", lambda: None):
+        raise CheckFailure("no", misconception="mask-inverted")
+    assert caught.value.misconception == "mask-inverted"
+
+
+def test_outputs_that_change_anyway_are_random():
+    numbers = iter(range(10))
+    assert unless_random("batch-mixed", lambda: torch.full((2,), float(next(numbers)))) == (
+        "dropout-in-eval"
+    )
+    assert unless_random("batch-mixed", lambda: torch.full((2,), float("nan"))) == "batch-mixed"

@@ -182,7 +182,7 @@ def test_positional_mutant_differs_from_the_reference(mutant):
 
 def test_positional_mutants_differ_from_each_other_but_for_one():
     tables = {
-        (name, number): mutant(50, 16)
+        (name, number): mutant(50, 24)
         for name, found in POSITIONAL_MUTANTS.items()
         for number, mutant in enumerate(found)
     }

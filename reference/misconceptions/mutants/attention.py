@@ -58,7 +58,7 @@ LATE = """\
     if mask is not None:
         weights = weights * (mask != 0)
 """
-ONLY_ZEROS = "torch.softmax(scores.masked_fill(scores == 0, -math.inf), dim=-1)"
+ZEROS_HIDDEN = "scores.masked_fill(scores * (mask != 0) == 0, -math.inf)"
 
 MASKS = (
     Mutant("mask-inverted", ALL, (at("mask == 0", "mask != 0"),)),
@@ -96,11 +96,7 @@ MASKS = (
     Mutant("mask-shape", ALL, (at("mask == 0", "mask.view(scores.shape[-2:]) == 0"),)),
     Mutant("mask-shape/batches", ALL, (at("mask == 0", "mask.unsqueeze(1) == 0"),)),
     Mutant("mask-shape/four", ALL, (at("mask == 0", "mask.expand(-1, 1, -1, -1) == 0"),)),
-    Mutant(
-        "mask-zero-scores",
-        ALL,
-        (at(HIDE, "scores * (mask != 0)"), at(SOFTMAX, ONLY_ZEROS)),
-    ),
+    Mutant("mask-zero-scores", ALL, (at(HIDE, ZEROS_HIDDEN),)),
     Mutant("mask-nan", ALL, (at(HIDE, "scores + (mask == 0) * -math.inf"),)),
     Mutant(
         "causal-built-in",

@@ -150,7 +150,7 @@ PLACES = (
         (at("self.dropout(x + ", "nn.functional.dropout(p=self.dropout.p, input=x + "),),
     ),
     Mutant(
-        "batch-mixed/model", ENCODER, (at(LOGITS, "self.head(x[:, 0, :] - x[:, 0, :].mean(0))"),)
+        "batch-mixed/model", ENCODER, (at(LOGITS, "self.head(x[:, 0, :] + x[:, 0, :].mean(0))"),)
     ),
 )
 

@@ -99,8 +99,8 @@ GENERAL = (
         "name-misspelt/decoder",
         REVIEW,
         (
-            Change("decoder", "class DecoderBlock(", "class DecoderLayer("),
-            module_at("import DecoderBlock\n", "import DecoderLayer\n"),
+            Change("decoder", "class DecoderBlock(", "class Decoder_block("),
+            module_at("import DecoderBlock\n", "import Decoder_block\n"),
         ),
     ),
     Mutant(

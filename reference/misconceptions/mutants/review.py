@@ -77,7 +77,12 @@ PIXELS = (
         REVIEW,
         (at(CLS, ""), at(EXPANDED, ""), at(JOINED, "x + self.positions[1:]")),
     ),
-    Mutant("cls-appended/patches", REVIEW, (at("[cls, x]", "[x, cls]"), at(POOLED, "x[:, -1, :]"))),
+    Mutant(
+        "cls-appended/patches",
+        REVIEW,
+        (at("[cls, x]", "[x, cls]"), at(POOLED, "x[:, -1, :]")),
+        right=True,  # learned positions are only numbered otherwise
+    ),
     Mutant(
         "cls-appended/patches-first-read",
         REVIEW,
@@ -88,7 +93,7 @@ PIXELS = (
         "cls-not-learned/patches",
         REVIEW,
         (
-            at(CLS, "        self.cls = torch.zeros(d_model)\n"),
+            at(CLS, "        self.cls = torch.ones(d_model)\n"),
             at(JOINED, "torch.cat([cls, x + self.positions[1:]], dim=1)"),
         ),
     ),
@@ -113,7 +118,7 @@ PIXELS = (
     ),
     Mutant("axis-squeezed/patches", REVIEW, (at(LOGITS, f"{LOGITS}.squeeze()"),)),
     Mutant(
-        "batch-mixed/patches", REVIEW, (at(LOGITS, "self.head(x[:, 0, :] - x[:, 0, :].mean(0))"),)
+        "batch-mixed/patches", REVIEW, (at(LOGITS, "self.head(x[:, 0, :] + x[:, 0, :].mean(0))"),)
     ),
     Mutant(
         "argument-ignored/patches",
