@@ -1,7 +1,7 @@
 """Checks of an attention function: (query, key, value, mask) -> output, weights."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,7 +26,13 @@ from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 from grader.worker.answers import Fields
 from reference import scaled_dot_product_attention
-from reference.misconceptions import ATTENTION_MUTANTS, ATTENTION_VARIANTS, SENTENCES
+from reference.misconceptions import (
+    ATTENTION_MUTANTS,
+    ATTENTION_PAIRS,
+    ATTENTION_VARIANTS,
+    SENTENCES,
+    Attention,
+)
 
 # What keys and fields are called; `attn_output` is an output.
 _OUTPUT = re.compile("out|context|result", re.IGNORECASE)
@@ -218,8 +224,29 @@ def _beside_reference(
 ) -> tuple[Tensor, Tensor]:
     """The submission's output, and the reference's."""
     answer = _ask(attend, query, key, value, mask)
-    output = need_output(answer, _shapes(query, key, value)[0])
+    try:
+        output = need_output(answer, _shapes(query, key, value)[0])
+    except CheckFailure as failure:
+        failure.misconception = failure.misconception or _of_other_shape(
+            answer, query, key, value, mask
+        )
+        raise
     return output, scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+def _of_other_shape(
+    answer: AttentionAnswer, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> str | None:
+    """The misconception whose output is among what was returned, where its shape is wrong."""
+    for name, compute in _mutants(0, query, key, value, mask):
+        try:
+            wrong = compute()
+        except (RuntimeError, IndexError):
+            continue
+        for _, tensor in _named_tensors(answer.returned):
+            if tensor.shape == wrong.shape and is_close(tensor, wrong, rtol=1e-3):
+                return name
+    return None
 
 
 def assert_in_any_dimensions(attend: Definition, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -334,9 +361,22 @@ def _mutants(
     item: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> list[tuple[str, Callable[[], Tensor]]]:
     """What gives each wrong attention's output (item 0) or weights (item 1) on an input."""
+    mutants = (*ATTENTION_MUTANTS.items(), *ATTENTION_VARIANTS)
+    return _computing(mutants, item, query, key, value, mask)
+
+
+def _pairs(
+    item: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> list[tuple[str, Callable[[], Tensor]]]:
+    """The same for two mistakes at once."""
+    return _computing(ATTENTION_PAIRS, item, query, key, value, mask)
+
+
+def _computing(
+    mutants: Iterable[tuple[str, Attention]], item: int, *inputs: Any
+) -> list[tuple[str, Callable[[], Tensor]]]:
     return [
-        (name, partial(lambda mutant: mutant(query, key, value, mask)[item], mutant))
-        for name, mutant in (*ATTENTION_MUTANTS.items(), *ATTENTION_VARIANTS)
+        (name, partial(lambda mutant: mutant(*inputs)[item], mutant)) for name, mutant in mutants
     ]
 
 
@@ -351,8 +391,9 @@ def _difference(
     what: str,
 ) -> CheckFailure:
     """The failure for a wrong output: diagnosed, on the smallest input, with the steps taken."""
-    candidates = _mutants(0, query, key, value, mask)
-    ids = matching(got, expected, candidates)
+    inputs = (query, key, value, mask)
+    ids = matching(got, expected, _mutants(0, *inputs))
+    ids = ids or matching(got, expected, _pairs(0, *inputs))
     misconception, sentence = describe(ids)
     if misconception is None and mask is not None and bool(torch.isnan(got).any()):
         unmasked = _ask(attend, query, key, value, None).output
@@ -417,7 +458,8 @@ def _smallest(
             return True
         return any(
             is_close(output, wrong(), rtol=1e-3, atol=1e-5)
-            for name, wrong in _mutants(0, query, key, value, mask)
+            for candidates in (_mutants, _pairs)
+            for name, wrong in candidates(0, query, key, value, mask)
             if name == misconception
         )
 

@@ -4,6 +4,7 @@
 means nothing, so it is never compared.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,14 +30,22 @@ from grader.checks.unpacked import Unpacked
 from grader.diagnosis import describe, matching
 from grader.diagnosis.blocks import STANDARD, BlockReading, BlockSearch, Sizes, Unreadable
 from grader.diagnosis.blocks import right_block as right_output
+from grader.diagnosis.misconceptions import BOTH
 from grader.diagnosis.recipes import decoder_steps, encoder_steps
 from grader.diagnosis.steps import Step, step_table
 from grader.errors import CheckFailure, StudentError
 from grader.student import Definition, Layer
-from reference.misconceptions.blocks import DECODER_MUTANTS, ENCODER_MUTANTS, BlockWeights
+from reference.misconceptions.blocks import (
+    DECODER_MUTANTS,
+    DECODER_PAIRS,
+    ENCODER_MUTANTS,
+    ENCODER_PAIRS,
+    BlockWeights,
+)
 
 # On which a failure is shown: the first that shows it.
 SHOWN = (Sizes(4, 2, 3), Sizes(8, 2, 5), STANDARD)
+PAIRED = 3  # readings under which two mistakes at once are looked for
 TABLES = 8  # readings under which the steps of a block are looked up
 
 
@@ -108,11 +117,19 @@ class Block:
         return seen if self.decoder or mask is None else ~mask
 
     def mutants(
-        self, weights: BlockWeights, inputs: Inputs
+        self, weights: BlockWeights, inputs: Inputs, pairs: bool = False
     ) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-        """What gives the output of each wrong block, by id."""
+        """What gives the output of each wrong block, by id; or of two mistakes at once."""
         x, memory, allowed = self.read(inputs)
         n_heads = self.sizes.n_heads
+        if pairs and self.decoder:
+            for name, decoder in DECODER_PAIRS:
+                yield name, partial(decoder, weights, n_heads, x, memory, allowed)
+        if pairs and not self.decoder:
+            for name, encoder in ENCODER_PAIRS:
+                yield name, partial(encoder, weights, n_heads, x, allowed)
+        if pairs:
+            return
         if self.decoder:
             for name, decoders in DECODER_MUTANTS.items():
                 for decoder in decoders:
@@ -220,7 +237,7 @@ def _diagnosed(
     draw: Draw,
 ) -> CheckFailure:
     """The failure for a block that no reading fits: with the mistake that explains it, if any."""
-    first: Difference | None = None
+    unnamed: list[tuple[Difference, list[BlockWeights], dict[str, Tensor]]] = []
     for readings, off in search.attempts(problem):
         values = random_values(block.layer, draw)
         values.update({name: torch.zeros_like(fresh[name]) for name in off})
@@ -231,7 +248,13 @@ def _diagnosed(
             difference = _difference(block, weights, inputs) if weights else None
             if difference is not None and difference.ids:
                 return _failure(block, difference, draw)
-            first = first or difference
+            if difference is not None:
+                unnamed.append((difference, weights, values))
+    for difference, weights, values in unnamed:
+        two = _two_mistakes(block, difference, weights[:PAIRED])
+        if two is not None:
+            block.layer.set_parameters(values)
+            return _failure(block, two, draw)
     if not problem.usual:
         return _unreadable(problem, fresh, block, draw)
     failure = CheckFailure(
@@ -273,6 +296,25 @@ def _difference(block: Block, weights: list[BlockWeights], inputs: Inputs) -> Di
                 ids = _told_by_padded_rows(block, ids, got, each, inputs, seen)
             return Difference(inputs, got, each, ids)
     return Difference(inputs, got, weights[0], [])
+
+
+def _two_mistakes(
+    block: Block, difference: Difference, weights: list[BlockWeights]
+) -> Difference | None:
+    """The difference explained by two mistakes at once, under one of several readings."""
+    got, inputs = difference.got, difference.inputs
+    seen = block.seen(inputs)
+    if not block.decoder:
+        seen[:, 2] = False  # as in `_difference`
+    for each in weights:
+        candidates = (
+            (name, partial(lambda wrong: wrong()[seen], wrong))
+            for name, wrong in block.mutants(each, inputs, pairs=True)
+        )
+        ids = matching(got[seen], block.right(each, inputs)[seen], candidates)
+        if ids:
+            return Difference(inputs, got, each, ids)
+    return None
 
 
 def _output(block: Block, inputs: Inputs) -> Tensor:
@@ -397,28 +439,30 @@ def _difference_in(block: Block, name: str, draw: Draw) -> Shown | None:
                 weights = reading.weights(values)
                 wrong = _explaining(block, weights, inputs, name)
                 if wrong is not None:
-                    inputs = smallest(inputs, _axes(block), partial(_shows, block, weights, wrong))
+                    shows = partial(_shows, block, weights, name, wrong)
+                    inputs = smallest(inputs, _axes(block), shows)
                     return _shown(block, inputs, weights, off)
     return None
 
 
 def _explaining(block: Block, weights: BlockWeights, inputs: Inputs, name: str) -> int | None:
     """The number of the mutant of that id which gives the submission's output."""
-    for number, (other, _) in enumerate(block.mutants(weights, inputs)):
-        if other == name and _shows(block, weights, number, inputs):
+    for number, (other, _) in enumerate(block.mutants(weights, inputs, pairs=BOTH in name)):
+        if other == name and _shows(block, weights, name, number, inputs):
             return number
     return None
 
 
-def _shows(block: Block, weights: BlockWeights, mutant: int, inputs: Inputs) -> bool:
-    """Whether the output is plainly wrong, and just as a mutant's is."""
+def _shows(block: Block, weights: BlockWeights, name: str, mutant: int, inputs: Inputs) -> bool:
+    """Whether the output is plainly wrong, and just as a mutant's is, known by id and number."""
     mask = inputs[block.names[-1]]
     if mask is not None and bool(mask.all(-1).any()):
         return False  # undefined
     seen = block.seen(inputs)
     if not bool(seen.any()):
         return False
-    _, wrong = next(pair for n, pair in enumerate(block.mutants(weights, inputs)) if n == mutant)
+    mutants = block.mutants(weights, inputs, pairs=BOTH in name)
+    _, wrong = next(itertools.islice(mutants, mutant, None))
     got, right = block.output(inputs)[seen], block.right(weights, inputs)[seen]
     plain = float((got - right).abs().max()) > 0.02
     return plain and is_close(got, wrong()[seen], rtol=1e-3, atol=1e-4)

@@ -17,11 +17,12 @@ from grader.checks.parameters import built, listed, values_of
 from grader.checks.smallest import Axis, Inputs, code_of_module, formula_values, smallest
 from grader.checks.tensors import is_close, show, shown_inputs
 from grader.diagnosis import Reading, describe, matching, read_by_gradients, read_by_name
+from grader.diagnosis.misconceptions import BOTH
 from grader.diagnosis.recipes import layer_steps
 from grader.errors import CheckFailure, StudentError
 from grader.student import Definition, Layer
 from reference.misconceptions import LAYER_MUTANTS
-from reference.misconceptions.layer import LAYER_VARIANTS
+from reference.misconceptions.layer import LAYER_PAIRS, LAYER_VARIANTS
 from reference.misconceptions.layer import layer as reference_layer
 
 ATTEMPTS = 4  # of reading roles by gradients, each with other random parameters
@@ -56,10 +57,12 @@ class Known:
         arguments = (self.reading.weights, self.n_heads, *_arguments(inputs))
         return reference_layer(*arguments)[self.item]
 
-    def mutants(self, inputs: Inputs) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-        """What gives the answer of each wrong layer, by id."""
+    def mutants(
+        self, inputs: Inputs, pairs: bool = False
+    ) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+        """What gives the answer of each wrong layer, by id; or of two mistakes at once."""
         arguments = (self.reading.weights, self.n_heads, *_arguments(inputs))
-        for name, mutant in (*LAYER_MUTANTS.items(), *LAYER_VARIANTS):
+        for name, mutant in LAYER_PAIRS if pairs else (*LAYER_MUTANTS.items(), *LAYER_VARIANTS):
             yield name, partial(lambda wrong: wrong(*arguments)[self.item], mutant)
 
 
@@ -177,6 +180,7 @@ def _difference(known: Known, draw: Draw) -> Difference | None:
         if is_close(got, right, rtol=1e-3, atol=1e-4):
             continue
         ids = matching(got, right, known.mutants(inputs))
+        ids = ids or matching(got, right, known.mutants(inputs, pairs=True))
         return Difference(known, values_of(known.layer), inputs, got, ids)
     return None
 
@@ -262,7 +266,7 @@ def _shows(known: Known, name: str | None, inputs: Inputs) -> bool:
         return False
     return name is None or any(
         is_close(got, wrong(), rtol=1e-3, atol=1e-4)
-        for other, wrong in known.mutants(inputs)
+        for other, wrong in known.mutants(inputs, pairs=BOTH in name)
         if other == name
     )
 

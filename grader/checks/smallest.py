@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader.errors import StudentError
+from grader.errors import CheckFailure, StudentError
 from grader.student import Definition
 
 Inputs = dict[str, Tensor | None]
@@ -60,7 +60,7 @@ class _Tries:
         self.left -= 1
         try:
             return self._fails(inputs)
-        except StudentError:
+        except (StudentError, CheckFailure):
             return False
         except (RuntimeError, IndexError, ValueError):
             return False  # no such input can be

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from reference.misconceptions import PADDING_SENTENCES, SENTENCES
 
+BOTH = "+"  # joins the ids of two mistakes that are made at once
+
 
 def matching(
     got: Tensor, expected: Tensor, candidates: Iterable[tuple[str, Callable[[], Tensor]]]
@@ -61,12 +63,25 @@ def describe(ids: list[str], padding: bool = False) -> tuple[str | None, str | N
     """The id and the sentence for matching misconceptions: all are named where several match.
 
     Args:
-        ids: those that match.
+        ids: those that match; two mistakes at once are one, joined by "+".
         padding: whether the mask is one of padding, where True = ignore.
+
+    Returns:
+        The first id, of two mistakes at once the first; and what was done.
     """
     if not ids:
         return None, None
-    sentences = [told for name in ids if (told := sentence_of(name, padding))]
+    sentences = [told for name in ids if (told := _told(name, padding))]
+    first = ids[0].split(BOTH)[0]
     if len(ids) == 1:
-        return ids[0], sentences[0] if sentences else None
-    return ids[0], "One of these, which give the same numbers here: " + " Or: ".join(sentences)
+        return first, sentences[0] if sentences else None
+    return first, "One of these, which give the same numbers here: " + " Or: ".join(sentences)
+
+
+def _told(name: str, padding: bool) -> str | None:
+    """The sentence of a misconception, or of two at once, with their ids."""
+    names = name.split(BOTH)
+    if len(names) == 1:
+        return sentence_of(name, padding)
+    first, second = (f"{sentence_of(one, padding)} ({one})" for one in names)
+    return f"Two mistakes at once: {first} And: {second}"

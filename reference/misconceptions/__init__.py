@@ -6,6 +6,7 @@ done and what is right.
 
 from reference.misconceptions.attention import (
     ATTENTION_MUTANTS,
+    ATTENTION_PAIRS,
     ATTENTION_VARIANTS,
     Attention,
 )
@@ -15,6 +16,7 @@ from reference.misconceptions.sentences import PADDING_SENTENCES, SENTENCES
 
 __all__ = [
     "ATTENTION_MUTANTS",
+    "ATTENTION_PAIRS",
     "ATTENTION_VARIANTS",
     "LAYER_MUTANTS",
     "MERGE_MUTANTS",

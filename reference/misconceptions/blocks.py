@@ -1,8 +1,9 @@
 """Wrong encoder and decoder blocks over given weights: the right block with one part replaced."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -433,3 +434,46 @@ def _inverted_memory(
 
 ENCODER_MUTANTS: Mapping[str, list[EncoderMutant]] = _encoder_mutants()
 DECODER_MUTANTS: Mapping[str, list[DecoderMutant]] = _decoder_mutants()
+
+
+def _recipe_pairs(count: int) -> Iterator[tuple[str, Recipe]]:
+    """Two mistakes of a block at once, each everywhere; their ids joined by "+"."""
+    joins: dict[str, AddNorm] = {
+        "norm-pre": _pre_norm,
+        "norm-of-sublayer": _norm_of_sublayer,
+        "norm-missing": _norm_missing,
+        "residual-missing": _residual_missing,
+        "residual-of-normalised": _residual_of_normalised,
+    }
+    singles: list[tuple[str, dict[str, Any]]] = [
+        (name, {"activation": recipe.activation, "norm": recipe.norm})
+        for name, found in _parts(count).items()
+        for recipe in found
+        if recipe.add_norms == RIGHT.add_norms and recipe.norms == RIGHT.norms
+    ]
+    attentions: list[tuple[str, dict[str, Any]]] = [
+        (name, {"self_attention": attend, "cross_attention": attend})
+        for name, attend in ATTENTIONS.items()
+    ]
+    own = (
+        ("padding-mask-not-passed", _unmasked),
+        (("encoder-causal", _causal) if count == 2 else ("decoder-not-causal", _unmasked)),
+    )
+    attentions += [(name, {"self_attention": attend}) for name, attend in own]
+    for name, join in joins.items():
+        for second, steps in (*singles, *attentions):
+            yield f"{name}+{second}", replace(RIGHT, add_norms=(join, join, join), **steps)
+        last = (post_norm,) * (count - 1) + (join,) * (4 - count)
+        for second, steps in (*singles, *attentions):
+            yield f"{name}+{second}", replace(RIGHT, add_norms=(last[0], last[1], last[2]), **steps)
+    for first, steps in singles:
+        for second, others in attentions:
+            yield f"{first}+{second}", replace(RIGHT, **{**steps, **others})
+
+
+ENCODER_PAIRS: tuple[tuple[str, EncoderMutant], ...] = tuple(
+    (name, partial(encoder_block, recipe=recipe)) for name, recipe in _recipe_pairs(2)
+)
+DECODER_PAIRS: tuple[tuple[str, DecoderMutant], ...] = tuple(
+    (name, partial(decoder_block, recipe=recipe)) for name, recipe in _recipe_pairs(3)
+)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -9,6 +10,7 @@ from torch.nn import functional as F
 from reference.attention import merge_heads, scaled_dot_product_attention, split_heads
 from reference.misconceptions.attention import (
     ATTENTION_MUTANTS,
+    ATTENTION_PAIRS,
     ATTENTION_VARIANTS,
     Attention,
     attention,
@@ -115,3 +117,18 @@ LAYER_MUTANTS: dict[str, Layer] = {
     "values-are-keys": _values_of_key,
     "mask-ignored": _mask_ignored,
 }
+_HEADS: dict[str, dict[str, Any]] = {
+    **{name: {"split": split} for name, split in SPLIT_MUTANTS.items()},
+    **{name: {"merge": merge} for name, merge in MERGE_MUTANTS.items()},
+    "heads-single": {"heads": 1},
+    "output-projection-missing": {"project_output": False},
+}
+# Two mistakes at once, their ids joined by "+".
+LAYER_PAIRS: tuple[tuple[str, Layer], ...] = (
+    *((name, partial(layer, attend=attend)) for name, attend in ATTENTION_PAIRS),
+    *(
+        (f"{name}+{second}", partial(layer, attend=attend, **other))
+        for name, other in _HEADS.items()
+        for second, attend in ATTENTION_MUTANTS.items()
+    ),
+)
