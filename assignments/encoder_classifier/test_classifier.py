@@ -198,6 +198,11 @@ def test_padding_changes_nothing(student, draw, passed, pad_id):
             return "padding-mask-unshifted"  # what stands before the padding is hidden
         if pad_id and torch.allclose(logits(model, sentences([*sentence, 0])), bare, atol=1e-4):
             return "argument-ignored"
+        try:
+            assert_pools_cls(student.TransformerEncoderClassifier, draw)
+        except CheckFailure as failure:
+            if failure.misconception in ("pool-mean", "pool-mean-with-padding"):
+                return "pool-mean-with-padding"
         return "padding-mask-missing"
 
     with means(meaning() if blocks_ignore_padding(passed) else None):

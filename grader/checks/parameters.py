@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from grader.checks.tensors import kind_text
 from grader.errors import CheckFailure
 from grader.student import Definition, Layer
+
+TOKENS = {"x", "query", "key", "value", "memory"}  # arguments of a forward that are (B, T, D)
 
 
 def built(definition: Definition, **arguments: Any) -> Layer:
@@ -18,7 +21,15 @@ def built(definition: Definition, **arguments: Any) -> Layer:
         raise CheckFailure(
             f"{definition.spelling}(…) does not make a module.", "an nn.Module", kind_text(layer)
         )
+    if definition.has_lazy_layers and "d_model" in arguments:
+        _materialise(layer, arguments["d_model"])
     return layer
+
+
+def _materialise(layer: Layer, d_model: int) -> None:
+    """Call a layer once, so that layers such as `nn.LazyLinear` make their parameters."""
+    tokens = torch.zeros(1, 2, d_model)
+    layer(*(tokens if name in TOKENS else None for name in layer.arguments))
 
 
 def is_matrix(value: Tensor) -> bool:

@@ -191,6 +191,17 @@ class _Callable:
             raise StudentCrashed("What came back is not an answer.") from None
         return result
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of a call, by the assignment's names."""
+        return self._arguments
+
+    @property
+    def has_lazy_layers(self) -> bool:
+        """Whether the submission speaks of layers that make their parameters when first called."""
+        sources = self._session.submission.sources.values()
+        return any("nn.Lazy" in chunk.text for source in sources for chunk in source.chunks)
+
     def imports(self) -> list[str]:
         """Lines of code that a student puts before a call of it in a new file."""
         return ["import torch", *self._session.import_lines(self.name)]

@@ -63,6 +63,9 @@ SCHEDULE_MUTANTS: dict[str, list[Schedule]] = {
     "schedule-cosine-unshifted": [
         _after_warmup(lambda step, warmup, total: _cosine(step / total)),
         _after_warmup(lambda step, warmup, total: _cosine((step - warmup) / total)),
+        lambda step, warmup, total, lr_max: (
+            lr_max * _cosine(step / total) * min(1.0, step / warmup)  # as a factor of the warmup
+        ),
     ],
     "schedule-linear-decay": [
         _after_warmup(lambda step, warmup, total: 1 - _progress(step, warmup, total))
