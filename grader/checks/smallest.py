@@ -105,12 +105,14 @@ def _shortest(inputs: Inputs, axis: Axis, fails: Callable[[Inputs], bool]) -> In
 
 def _flattest(inputs: Inputs, fails: Callable[[Inputs], bool]) -> Inputs:
     """Without the leading dimensions, where they are all of size 1."""
-    tensors = [value for value in inputs.values() if value is not None]
-    if all(value.dim() > 2 and set(value.shape[:-2]) == {1} for value in tensors):
-        flat = {n: None if v is None else v.reshape(v.shape[-2:]) for n, v in inputs.items()}
-        if fails(flat):
-            return flat
-    return inputs
+    flat = dict(inputs)
+    for name, value in inputs.items():
+        if value is not None and value.dim() > 2:
+            if set(value.shape[:-2]) != {1}:
+                return inputs
+            flat[name] = value.reshape(value.shape[-2:])
+    changed = any(flat[name] is not value for name, value in inputs.items())
+    return flat if changed and fails(flat) else inputs
 
 
 def _roundest(inputs: Inputs, fails: Callable[[Inputs], bool]) -> Inputs:
