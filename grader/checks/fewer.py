@@ -9,7 +9,7 @@ from grader.checks.attention import attention_answer, need_output
 from grader.checks.draw import Draw
 from grader.checks.parameters import is_matrix, values_of
 from grader.diagnosis.fewer import fewer_projections, norms_are_shared
-from grader.errors import CheckFailure, StudentRaised
+from grader.errors import CheckFailure, StudentError
 from grader.student import Layer
 from reference.misconceptions.blocks import layer_norm
 
@@ -30,7 +30,7 @@ def told_of_layer(layer: Layer, draw: Draw, d_model: int) -> str | None:
         out = ask(ones, token.view(1, 1, -1)).flatten()
         if not _near(ask(ones, token.view(1, 1, -1)).flatten(), out):
             return "layers-created-in-forward"
-    except (StudentRaised, CheckFailure):
+    except (CheckFailure, StudentError):
         return None
     matrices = [value for value in values.values() if is_matrix(value)]
     return fewer_projections(matrices, 4, d_model, token, lambda gives: _near(gives, out))
@@ -65,7 +65,7 @@ def told_of_block(
         row = token.view(1, 1, -1)
         own = ask(row, zero).flatten()  # the self-attention alone: the memory is 0
         others = ask(zero, row).flatten()  # the cross-attention alone
-    except (StudentRaised, CheckFailure):
+    except (CheckFailure, StudentError):
         return None
     matrices = [v for n, v in bare.items() if is_matrix(v) and n not in hidden]
     norms = attentions + 1

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from grader.errors import CheckFailure, StudentRaised
+from grader.errors import CheckFailure, StudentError, StudentRaised
 
 ELEMENTS = re.compile(r"invalid for input of size (\d+)")
 
@@ -72,6 +72,6 @@ def lengths_differ(
 def _runs(call: Callable[[], object]) -> bool:
     try:
         call()
-    except (StudentRaised, CheckFailure):
+    except (StudentError, CheckFailure):
         return False
     return True
