@@ -18,7 +18,7 @@ from grader.checks import (
 from grader.checks.attention import need_weights
 from grader.checks.known_layer import assert_heads_matter
 from grader.checks.layer import layer_output
-from grader.checks.raised import lengths_differ, raises_unlike
+from grader.checks.raised import fails_unlike, lengths_differ, raises_unlike
 from grader.checks.repeated import unless_random
 from grader.errors import CheckFailure
 
@@ -122,7 +122,9 @@ def test_layer_causal_mask(student, draw, dtype):
             if torch.allclose(after[:, t:], before[:, t:], atol=1e-5):
                 raise CheckFailure("The output does not depend on the tokens that may be seen.")
 
-    unless_inverted(hides, torch.ones(4, 4).tril().to(dtype))
+    mask = torch.ones(4, 4).tril().to(dtype)
+    with fails_unlike("mask-shape", lambda: hides(mask.view(1, 1, 4, 4))):
+        unless_inverted(hides, mask)
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.float32, torch.int64])

@@ -22,7 +22,7 @@ from grader.checks.tensors import (
 )
 from grader.diagnosis import describe, matching
 from grader.diagnosis.recipes import attention_steps
-from grader.errors import CheckFailure
+from grader.errors import CheckFailure, StudentError
 from grader.student import Definition, Layer
 from grader.worker.answers import Fields
 from reference import scaled_dot_product_attention
@@ -403,7 +403,11 @@ def _difference(
     failure = CheckFailure(
         f"{value_message(what, got)} {sentence or ''}".strip(), misconception=misconception
     )
-    traced = attend.call(query, key, value, mask, trace=True)
+    try:
+        traced = attend.call(query, key, value, mask, trace=True)
+    except StudentError:  # its time is used up
+        failure.expected, failure.got = show(expected), show(got)
+        return failure
     failure = with_steps(failure, attend, attention_steps(query, key, value, mask), traced)
     small = _smallest(attend, query, key, value, mask, ids[0] if ids else None, got)
     query, key, value, mask = _arguments(small)

@@ -45,7 +45,7 @@ from reference.misconceptions.blocks import (
 
 # On which a failure is shown: the first that shows it.
 SHOWN = (Sizes(4, 2, 3), Sizes(8, 2, 5), STANDARD)
-PAIRED = 3  # readings under which two mistakes at once are looked for
+PAIRED = 2  # differences, and readings, for which two mistakes at once are looked for
 TABLES = 8  # readings under which the steps of a block are looked up
 
 
@@ -250,7 +250,7 @@ def _diagnosed(
                 return _failure(block, difference, draw)
             if difference is not None:
                 unnamed.append((difference, weights, values))
-    for difference, weights, values in unnamed:
+    for difference, weights, values in unnamed[:PAIRED]:
         two = _two_mistakes(block, difference, weights[:PAIRED])
         if two is not None:
             block.layer.set_parameters(values)
@@ -369,7 +369,10 @@ def _failure(block: Block, difference: Difference, draw: Draw) -> CheckFailure:
         shown_inputs(**difference.inputs, **block.sizes.arguments()),
         misconception,
     )
-    traced = block.layer.call(*_arguments(block, difference.inputs), trace=True)
+    try:
+        traced = block.layer.call(*_arguments(block, difference.inputs), trace=True)
+    except StudentError:
+        return failure  # its time is used up
     steps = block.steps(difference.weights, difference.inputs)
     failure = with_steps(failure, block.layer, steps, traced)
     shown = _small_difference(block, difference.ids, draw) if difference.ids else None
@@ -391,9 +394,12 @@ def _with_likeliest_steps(
         return failure
     values = random_values(block.layer, draw)
     values.update({name: torch.zeros_like(fresh[name]) for name in search.unplaced(readings[0])})
-    block.layer.set_parameters(values)
     inputs = _inputs(block, draw, padded=False)
-    traced = block.layer.call(*_arguments(block, inputs), trace=True)
+    try:
+        block.layer.set_parameters(values)
+        traced = block.layer.call(*_arguments(block, inputs), trace=True)
+    except StudentError:
+        return failure  # its time is used up
     recipes = [block.steps(reading.weights(values), inputs) for reading in readings]
     tables = [step_table(steps, traced.events or []) for steps in recipes]
     reached = [table.reached if table is not None else 0 for table in tables]

@@ -33,7 +33,11 @@ def fewer_projections(
         given: (D,), the token that the attention reads.
         got: whether the module gave what an attention that gives this (D,) leads to.
     """
-    maps = [found for matrix in matrices for found in _maps(matrix, d_model)]
+    slices = [m for m in matrices if m.dim() == 2 and m.shape[0] == m.shape[1] < d_model]
+    several = len({m.shape for m in slices}) == 1 and len(slices) >= d_model // len(slices[0])
+    maps = list(_of_slices(slices, d_model)) if several else []
+    left = [m for m in matrices if not (several and any(m is other for other in slices))]
+    maps += [found for matrix in left for found in _maps(matrix, d_model)]
     if not maps or len(maps) > MAX_MATRICES:
         return None
     for turned in (False, True):
@@ -45,6 +49,15 @@ def fewer_projections(
                 fewer = len(each) < expected
                 return first or ("heads-shared-projection" if fewer else None)
     return None
+
+
+def _of_slices(slices: Sequence[Tensor], d_model: int) -> Iterator[tuple[str | None, Tensor]]:
+    """The maps (D, D) of heads that each take their slice alone, by head or by role in order."""
+    heads = d_model // len(slices[0])
+    roles, rest = divmod(len(slices), heads)
+    for role in range(0 if rest else roles):
+        yield "heads-sliced-input", torch.block_diag(*slices[role::roles])
+        yield "heads-sliced-input", torch.block_diag(*slices[role * heads : (role + 1) * heads])
 
 
 def _maps(matrix: Tensor, d_model: int) -> Iterator[tuple[str | None, Tensor]]:

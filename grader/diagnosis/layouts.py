@@ -180,6 +180,9 @@ def _assignments(slots: Sequence[tuple[_Group, int]]) -> list[tuple[int, tuple[s
             if len(group.names) == 1 and group.roles > 1:
                 spelled = re.search(rf"[qkvo]{{{group.roles}}}", group.names[0].lower())
                 count += spelled is not None and spelled[0] != mine
+            if len(group.names) > group.roles:
+                named = _roles_named(group.names)
+                count += len(named) == group.roles and named != mine
         return count
 
     fitting = [
@@ -191,6 +194,17 @@ def _assignments(slots: Sequence[tuple[_Group, int]]) -> list[tuple[int, tuple[s
         )
     ]
     return sorted(((surprise(roles), roles) for roles in fitting), key=lambda pair: pair[0])
+
+
+def _roles_named(names: Sequence[str]) -> str:
+    """The roles that names suggest, in the order in which they come first; "" where one is open."""
+    found = []
+    for name in names:
+        meant = [role for role in "qkvo" if re.search(NAMES[role], name.lower())]
+        if len(meant) != 1:
+            return ""
+        found += meant
+    return "".join(dict.fromkeys(found))
 
 
 def _choices(

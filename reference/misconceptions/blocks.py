@@ -436,6 +436,21 @@ ENCODER_MUTANTS: Mapping[str, list[EncoderMutant]] = _encoder_mutants()
 DECODER_MUTANTS: Mapping[str, list[DecoderMutant]] = _decoder_mutants()
 
 
+# Mistakes of an attention that are looked for beside another mistake of the block.
+PAIRED_ATTENTIONS = (
+    "scale-missing",
+    "scale-d_k",
+    "scale-d_model",
+    "softmax-over-queries",
+    "heads-view-without-transpose",
+    "heads-merge-without-transpose",
+    "heads-single",
+    "output-projection-missing",
+    "mask-after-softmax",
+    "mask-fill-zero",
+)
+
+
 def _recipe_pairs(count: int) -> Iterator[tuple[str, Recipe]]:
     """Two mistakes of a block at once, each everywhere; their ids joined by "+"."""
     joins: dict[str, AddNorm] = {
@@ -452,8 +467,8 @@ def _recipe_pairs(count: int) -> Iterator[tuple[str, Recipe]]:
         if recipe.add_norms == RIGHT.add_norms and recipe.norms == RIGHT.norms
     ]
     attentions: list[tuple[str, dict[str, Any]]] = [
-        (name, {"self_attention": attend, "cross_attention": attend})
-        for name, attend in ATTENTIONS.items()
+        (name, {"self_attention": ATTENTIONS[name][0], "cross_attention": ATTENTIONS[name][0]})
+        for name in PAIRED_ATTENTIONS
     ]
     own = (
         ("padding-mask-not-passed", _unmasked),
@@ -463,9 +478,6 @@ def _recipe_pairs(count: int) -> Iterator[tuple[str, Recipe]]:
     for name, join in joins.items():
         for second, steps in (*singles, *attentions):
             yield f"{name}+{second}", replace(RIGHT, add_norms=(join, join, join), **steps)
-        last = (post_norm,) * (count - 1) + (join,) * (4 - count)
-        for second, steps in (*singles, *attentions):
-            yield f"{name}+{second}", replace(RIGHT, add_norms=(last[0], last[1], last[2]), **steps)
     for first, steps in singles:
         for second, others in attentions:
             yield f"{first}+{second}", replace(RIGHT, **{**steps, **others})

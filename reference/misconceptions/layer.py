@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -93,8 +94,19 @@ def _mask_ignored(
     return layer(weights, n_heads, query, key, value, None)
 
 
-LAYER_VARIANTS: tuple[tuple[str, Layer], ...] = tuple(
-    (name, partial(layer, attend=variant)) for name, variant in ATTENTION_VARIANTS
+def _mask_repeated(
+    weights: Weights, n_heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """A mask (B, 1, …) repeated for B·H rows whose heads, not samples, come one after the other."""
+    if mask is not None and mask.dim() == 4:
+        samples = torch.arange(len(mask) * n_heads) % len(mask)
+        mask = mask[:, 0][samples.view(len(mask), n_heads)]
+    return layer(weights, n_heads, query, key, value, mask)
+
+
+LAYER_VARIANTS: tuple[tuple[str, Layer], ...] = (
+    *((name, partial(layer, attend=variant)) for name, variant in ATTENTION_VARIANTS),
+    ("mask-on-heads", _mask_repeated),
 )
 LAYER_MUTANTS: dict[str, Layer] = {
     **{

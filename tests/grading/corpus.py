@@ -13,6 +13,7 @@ from grader.report import Report
 from grader.worker.client import make_launcher
 from tests.conftest import failing
 
+WEIGHTS_CHECKS = {"rows_of_weights_sum_to_one", "weights_under_a_mask", "layer_weights"}
 CORPUS = Path(__file__).resolve().parents[1] / "submissions"
 
 

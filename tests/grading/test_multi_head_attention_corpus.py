@@ -1,9 +1,13 @@
 """The corpus of `multi_head_attention`: right, wrong and broken submissions."""
 
 from tests.conftest import failing
-from tests.grading.corpus import BrokenSubmissions, Corpus, RightSubmissions, WrongSubmissions
-
-WEIGHTS_CHECKS = {"rows_of_weights_sum_to_one", "weights_under_a_mask", "layer_weights"}
+from tests.grading.corpus import (
+    WEIGHTS_CHECKS,
+    BrokenSubmissions,
+    Corpus,
+    RightSubmissions,
+    WrongSubmissions,
+)
 
 
 class TestRight(RightSubmissions):

@@ -33,8 +33,16 @@ MUTANTS: tuple[Mutant, ...] = (*SINGLE, *pairs(SINGLE))
 
 
 def mutants_of(assignment: str) -> list[Mutant]:
-    """The mutants whose mistakes can be made in an assignment, by its id."""
-    return [mutant for mutant in MUTANTS if assignment in mutant.assignments]
+    """The mutants whose mistakes can be made in an assignment, by its id.
+
+    A further variant of a mistake stands in the first of its assignments alone: others take the
+    same checks from there.
+    """
+    return [
+        mutant
+        for mutant in MUTANTS
+        if assignment in mutant.assignments[: 1 if mutant.is_variant else None]
+    ]
 
 
 __all__ = ["MUTANTS", "Change", "Mutant", "mutants_of", "submission_files"]

@@ -59,6 +59,11 @@ class Mutant:
         return tuple(part.partition("/")[0] for part in self.name.split("+"))
 
     @property
+    def is_variant(self) -> bool:
+        """Whether it is a further way to make a single mistake."""
+        return "/" in self.name and "+" not in self.name
+
+    @property
     def expected(self) -> frozenset[str]:
         """The ids of which a report should name one."""
         return frozenset((*self.ids, *self.also))
