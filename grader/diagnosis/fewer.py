@@ -56,8 +56,8 @@ def _of_slices(slices: Sequence[Tensor], d_model: int) -> Iterator[tuple[str | N
     heads = d_model // len(slices[0])
     roles, rest = divmod(len(slices), heads)
     for role in range(0 if rest else roles):
-        yield "heads-sliced-input", torch.block_diag(*slices[role::roles])
-        yield "heads-sliced-input", torch.block_diag(*slices[role * heads : (role + 1) * heads])
+        yield "heads-sliced-input", torch.block_diag(*slices[role::roles])  # type: ignore[no-untyped-call]
+        yield "heads-sliced-input", torch.block_diag(*slices[role * heads : (role + 1) * heads])  # type: ignore[no-untyped-call]
 
 
 def _maps(matrix: Tensor, d_model: int) -> Iterator[tuple[str | None, Tensor]]:
