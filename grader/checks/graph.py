@@ -11,7 +11,7 @@ from grader.diagnosis import describe, matching
 from grader.errors import CheckFailure
 from grader.student import Definition
 from reference import mean_aggregate
-from reference.misconceptions.graph import GRAPH_MUTANTS
+from reference.misconceptions.graph import GRAPH_MUTANTS, GRAPH_VARIANTS
 
 
 def chain(nodes: int) -> Tensor:
@@ -33,8 +33,11 @@ def assert_mean(define: Definition, features: Tensor, adjacency: Tensor) -> None
     expected = mean_aggregate(features, adjacency)
     if is_close(got, expected):
         return
-    mutants = {name: partial(mutant, features, adjacency) for name, mutant in GRAPH_MUTANTS.items()}
-    misconception, sentence = describe(matching(got, expected, mutants.items()))
+    mutants = [
+        (name, partial(mutant, features, adjacency))
+        for name, mutant in (*GRAPH_MUTANTS.items(), *GRAPH_VARIANTS)
+    ]
+    misconception, sentence = describe(matching(got, expected, mutants))
     raise CheckFailure(
         f"{value_message('The result', got)} {sentence or ''}".strip(),
         show(expected),

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from reference.misconceptions.blocks import layer_norm
 
-MAX_MATRICES = 12  # pairs of more are not tried
+MAX_MATRICES = 40  # pairs of more are not tried
 
 
 def fewer_projections(
@@ -36,8 +36,7 @@ def fewer_projections(
     slices = [m for m in matrices if m.dim() == 2 and m.shape[0] == m.shape[1] < d_model]
     several = len({m.shape for m in slices}) == 1 and len(slices) >= d_model // len(slices[0])
     maps = list(_of_slices(slices, d_model)) if several else []
-    left = [m for m in matrices if not (several and any(m is other for other in slices))]
-    maps += [found for matrix in left for found in _maps(matrix, d_model)]
+    maps += [found for matrix in matrices for found in _maps(matrix, d_model)]
     if not maps or len(maps) > MAX_MATRICES:
         return None
     for turned in (False, True):

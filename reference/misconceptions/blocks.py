@@ -158,7 +158,7 @@ def decoder_block(
     cross_first: bool = False,
     stale_query: bool = False,
     own_memory: bool = False,
-    stale_residual: bool = False,
+    stale_residual: int | None = None,
 ) -> Tensor:
     """A decoder block over given weights; by default it is the reference's.
 
@@ -172,7 +172,8 @@ def decoder_block(
         cross_first: whether cross-attention comes before self-attention.
         stale_query: whether cross-attention asks with x itself.
         own_memory: whether keys and values of the cross-attention are its queries.
-        stale_residual: whether the residual of the cross-attention is the block's input.
+        stale_residual: of a later sublayer, whose residual is the input of the one before it: 1 or
+            2; 0 for the last sublayer with the block's input; None where all are right.
     """
     length = x.shape[1]
     causal = torch.ones(length, length, dtype=torch.bool).tril()
@@ -187,13 +188,16 @@ def decoder_block(
         return recipe.cross_attention(weights.attentions[1], n_heads, query, kept, kept, mask)[0]
 
     first, second = (cross, attend) if cross_first else (attend, cross)
-    h = recipe.add_norms[0](x, first, _norm(weights, recipe, 0))
-    h = (
-        _norm(weights, recipe, 1)(x + second(h))
-        if stale_residual
-        else recipe.add_norms[1](h, second, _norm(weights, recipe, 1))
-    )
-    return recipe.add_norms[2](h, _feed_forward(weights, recipe), _norm(weights, recipe, 2))
+    attended = recipe.add_norms[0](x, first, _norm(weights, recipe, 0))
+    norm, last = _norm(weights, recipe, 1), _norm(weights, recipe, 2)
+    if stale_residual == 1:
+        h = norm(x + second(attended))
+    else:
+        h = recipe.add_norms[1](attended, second, norm)
+    if stale_residual in (0, 2):
+        source = x if stale_residual == 0 else attended
+        return last(source + _feed_forward(weights, recipe)(h))
+    return recipe.add_norms[2](h, _feed_forward(weights, recipe), last)
 
 
 def _norm(weights: BlockWeights, recipe: Recipe, index: int) -> Sublayer:
@@ -405,7 +409,9 @@ def _decoder_mutants() -> Mapping[str, list[DecoderMutant]]:
         name: [partial(decoder_block, recipe=recipe) for recipe in found]
         for name, found in recipes.items()
     }
-    mutants["residual-wrong-source"] = [partial(decoder_block, stale_residual=True)]
+    mutants["residual-wrong-source"] = [
+        partial(decoder_block, stale_residual=index) for index in (1, 2, 0)
+    ]
     mutants["decoder-order"] = [partial(decoder_block, cross_first=True)]
     mutants["cross-stale-query"] = [partial(decoder_block, stale_query=True)]
     mutants["cross-ignores-memory"] = [partial(decoder_block, own_memory=True)]

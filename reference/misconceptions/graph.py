@@ -25,6 +25,11 @@ def _column_normalised(features: Tensor, adjacency: Tensor) -> Tensor:
     return edges / edges.sum(0, keepdim=True) @ features
 
 
+def _degrees_of_columns(features: Tensor, adjacency: Tensor) -> Tensor:
+    edges = _looped(adjacency)
+    return edges / edges.sum(0)[:, None] @ features
+
+
 def _transposed(features: Tensor, adjacency: Tensor) -> Tensor:
     edges = _looped(adjacency).T
     return edges / edges.sum(1, keepdim=True) @ features
@@ -49,3 +54,7 @@ GRAPH_MUTANTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "graph-symmetric": _symmetric,
     "graph-self-loop-twice": _self_loop_twice,
 }
+# Further ways to make a mistake, each with its id.
+GRAPH_VARIANTS: tuple[tuple[str, Callable[[Tensor, Tensor], Tensor]], ...] = (
+    ("graph-column-normalised", _degrees_of_columns),
+)
