@@ -250,6 +250,7 @@ def _diagnosed(
                 return _failure(block, difference, draw)
             if difference is not None:
                 unnamed.append((difference, weights, values))
+                break  # what is wrong without padding is not explained by it
     for difference, weights, values in unnamed[:PAIRED]:
         two = _two_mistakes(block, difference, weights[:PAIRED])
         if two is not None:

@@ -34,7 +34,7 @@ from reference.misconceptions.blocks import (
 
 MAX_READINGS = 500  # that are tried for a block
 MAX_SECONDS = 2.0  # of computing that trying them may take
-MORE = 24  # layouts of an attention that are tried where all the rest is known
+MORE = 12  # layouts of an attention that are tried where all the rest is known
 LIKELY = 8  # layouts of an attention under which mistakes are looked for
 D_MODEL, N_HEADS, D_FF = 30, 5, 11  # with 2, 3 or 4 roles and d_k = 6, no two axes are alike
 

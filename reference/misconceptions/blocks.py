@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from reference.misconceptions.layer import LAYER_MUTANTS, LAYER_VARIANTS, Layer, Weights, layer
+from reference.misconceptions.layer import (
+    LAYER_MUTANTS,
+    LAYER_PAIRS,
+    LAYER_VARIANTS,
+    Layer,
+    Weights,
+    layer,
+)
 
 Sublayer = Callable[[Tensor], Tensor]
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -481,6 +488,9 @@ def _recipe_pairs(count: int) -> Iterator[tuple[str, Recipe]]:
         (("encoder-causal", _causal) if count == 2 else ("decoder-not-causal", _unmasked)),
     )
     attentions += [(name, {"self_attention": attend}) for name, attend in own]
+    for name, attend in LAYER_PAIRS:
+        if set(name.split("+")) <= set(PAIRED_ATTENTIONS):
+            yield name, replace(RIGHT, self_attention=attend, cross_attention=attend)
     for name, join in joins.items():
         for second, steps in (*singles, *attentions):
             yield f"{name}+{second}", replace(RIGHT, add_norms=(join, join, join), **steps)

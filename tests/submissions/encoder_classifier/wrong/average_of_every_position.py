@@ -1,0 +1,117 @@
+import math
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def padding_mask(input_ids, pad_id):
+    return input_ids == pad_id
+
+
+def sinusoidal_positional_encoding(max_len, D):
+    rows = []
+    for pos in range(0, max_len):
+        row = []
+        for j in range(D):
+            angle = pos / 10000 ** ((j - j % 2) / D)
+            row.append(math.sin(angle) if j % 2 == 0 else math.cos(angle))
+        rows.append(row)
+    return torch.tensor(rows, dtype=torch.float32)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        if dim % heads:
+            raise ValueError("heads must divide dim")
+        self.heads = heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x, pad):
+        b, t, d = x.shape
+        q, k, v = self.qkv(x).reshape(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        s = torch.einsum("bhid,bhjd->bhij", q, k) * (d // self.heads) ** -0.5
+        if pad is not None:
+            s = s.masked_fill(pad[:, None, None, :], -1e9)
+        y = torch.einsum("bhij,bhjd->bihd", s.softmax(-1), v)
+        return self.proj(y.reshape(b, t, d))
+
+
+class EncoderBlock(nn.Module):
+    def __init__(self, D, H, inner, dropout=0.0):
+        super().__init__()
+        self.attention = SelfAttention(D, H)
+        self.ln1 = nn.LayerNorm(D)
+        self.ln2 = nn.LayerNorm(D)
+        self.up = nn.Linear(D, inner)
+        self.down = nn.Linear(inner, D)
+        self.p = dropout
+
+    def drop(self, t):
+        return F.dropout(t, self.p, self.training)
+
+    def forward(self, x, key_padding_mask=None):
+        x = self.ln1(x + self.drop(self.attention(x, key_padding_mask)))
+        return self.ln2(x + self.drop(self.down(F.relu(self.up(x)))))
+
+
+class TransformerEncoder(nn.ModuleList):
+    def __init__(self, n_layers, D, H, inner, dropout=0.0):
+        super().__init__([EncoderBlock(D, H, inner, dropout) for _ in range(n_layers)])
+
+    def forward(self, x, key_padding_mask=None):
+        for block in self:
+            x = block(x, key_padding_mask)
+        return x
+
+
+class TransformerEncoderClassifier(nn.Module):
+    def __init__(self, vocab_size, n_classes, D=32, H=4, inner=64, n_layers=2,
+                 max_len=64, pad_id=0, dropout=0.0):
+        super().__init__()
+        self.pad_id = pad_id
+        self.embedding = nn.Embedding(vocab_size, D)
+        self.cls_emb = nn.Parameter(torch.randn(1, 1, D) * 0.02)
+        self.register_buffer("pe", sinusoidal_positional_encoding(max_len + 1, D))
+        self.encoder = TransformerEncoder(n_layers, D, H, inner, dropout)
+        self.head = nn.Linear(D, n_classes)
+
+    def forward(self, input_ids):
+        B, T = input_ids.shape
+        x = torch.cat([self.cls_emb.expand(B, -1, -1), self.embedding(input_ids)], dim=1)
+        x = x + self.pe[:T + 1]
+        pad = padding_mask(input_ids, self.pad_id)
+        pad = torch.cat([torch.zeros(B, 1, dtype=torch.bool), pad], dim=1)
+        hidden = self.encoder(x, pad)
+        return self.head(hidden.mean(dim=1))
+
+
+def warmup_cosine(step, warmup_steps, total_steps, lr_max):
+    rise = step / max(warmup_steps, 1)
+    done = max(0, step - warmup_steps) / max(1, total_steps - warmup_steps)
+    fall = math.cos(math.pi / 2 * min(1.0, done)) ** 2
+    return float(lr_max * min(rise, fall) if step < warmup_steps else lr_max * fall)
+
+
+def parameter_groups(model, weight_decay):
+    decay = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
+    rest = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
+    return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+
+def train(model, input_ids, labels, epochs=50, lr_max=1e-3, weight_decay=0.01, label_smoothing=0.1):
+    opt = torch.optim.AdamW(parameter_groups(model, weight_decay), lr=lr_max)
+    warm = max(1, epochs // 10)
+    losses = []
+    for epoch in range(epochs):
+        model.train()
+        for g in opt.param_groups:
+            g["lr"] = warmup_cosine(epoch, warm, epochs, lr_max)
+        opt.zero_grad()
+        loss = F.cross_entropy(model(input_ids), labels, label_smoothing=label_smoothing)
+        loss.backward()
+        opt.step()
+        losses.append(loss.item())
+    return losses
