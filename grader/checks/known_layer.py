@@ -176,7 +176,13 @@ def _difference(known: Known, draw: Draw) -> Difference | None:
     d_model = known.reading.weights["o"].shape[0]
     for length, masked in ((4, False), (4, True), (300, False)):
         inputs = _inputs(draw, d_model, length, masked)
-        got, right = known.got(inputs), known.right(inputs)
+        right = known.right(inputs)
+        try:
+            got = known.got(inputs)
+        except CheckFailure as failure:
+            if known.item and not _output_is_right(known, inputs):
+                failure.misconception = None  # the weights are wrong for what the output shows
+            raise
         if is_close(got, right, rtol=1e-3, atol=1e-4):
             continue
         if known.item and _output_is_right(known, inputs):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.checks.tensors import kind_text
-from grader.errors import CheckFailure
+from grader.errors import CheckFailure, StudentRaised
 from grader.student import Definition, Layer
 
 TOKENS = {"x", "query", "key", "value", "memory"}  # arguments of a forward that are (B, T, D)
@@ -28,8 +28,13 @@ def built(definition: Definition, **arguments: Any) -> Layer:
 
 def _materialise(layer: Layer, d_model: int) -> None:
     """Call a layer once, so that layers such as `nn.LazyLinear` make their parameters."""
+    layer(*_tokens(layer, d_model))
+
+
+def _tokens(layer: Layer, d_model: int) -> list[Tensor | None]:
+    """Arguments for a layer: a batch of one with two tokens, and no masks."""
     tokens = torch.zeros(1, 2, d_model)
-    layer(*(tokens if name in TOKENS else None for name in layer.arguments))
+    return [tokens if name in TOKENS else None for name in layer.arguments]
 
 
 def is_matrix(value: Tensor) -> bool:
@@ -79,7 +84,7 @@ def assert_parameter_count(
     advice = ""
     if count < bare:
         missing = bare - count
-        misconception = "layers-unregistered" if count == 0 else None
+        misconception = _without_parameters(layer, d_model) if count == 0 else None
         advice = (
             f" {missing} are missing: is a projection left out, shared, kept in a plain list, "
             "or made outside __init__?"
@@ -92,6 +97,15 @@ def assert_parameter_count(
         f"d_model = {d_model}",
         misconception,
     )
+
+
+def _without_parameters(layer: Layer, d_model: int) -> str:
+    """What a layer without parameters means: it is not written yet, or holds them unregistered."""
+    try:
+        written = layer(*_tokens(layer, d_model)) is not None
+    except StudentRaised as error:
+        written = error.kind != "NotImplementedError"
+    return "layers-unregistered" if written else "not-implemented"
 
 
 def assert_trainable(layer: Layer) -> None:
