@@ -261,6 +261,17 @@ def equal_features(definition: Definition, draw: Draw) -> Layer:
     return block
 
 
+def mask_is_idle(layer: Layer, *inputs: Tensor) -> bool:
+    """Whether a padding mask, the last input, changes nothing at all, as when it is not passed on.
+
+    A mask that only hides the wrong thing, or hides too little, is another mistake.
+    """
+    *others, mask = inputs
+    masked, plain = block_output(layer, *others, mask), block_output(layer, *others, None)
+    kept = ~mask if len(others) == 1 else torch.ones(plain.shape[:2], dtype=torch.bool)
+    return torch.allclose(masked[kept], plain[kept], atol=1e-5)
+
+
 def assert_finite(output: Tensor) -> None:
     """See that tokens whose features are all equal gave finite numbers."""
     if not bool(torch.isfinite(output).all()):
@@ -438,7 +449,13 @@ def _compare(
         expected = right_block(weights[0], x, memory, allowed, decoder)
         if _agree(got, expected, hidden):
             return None
-    return _difference(weights, got, x, memory, allowed, hidden, decoder)
+    failure = _difference(weights, got, x, memory, allowed, hidden, decoder)
+    if padded and failure.misconception is None and bool(torch.isnan(got).all(-1).any()):
+        plain = _masked_output(layer, x, memory, None, decoder)
+        right = (right_block(each, x, memory, None, decoder) for each in weights)
+        if any(_agree(plain, each, hidden) for each in right):
+            failure.misconception = "mask-nan"  # without the mask it is right
+    return failure
 
 
 def _masked_output(
