@@ -223,6 +223,17 @@ def equal_features(definition: Definition, draw: Draw) -> Layer:
     return block
 
 
+def mask_is_idle(layer: Layer, *inputs: Tensor) -> bool:
+    """Whether a padding mask, the last input, changes nothing at all, as when it is not passed on.
+
+    A mask that only hides the wrong thing, or hides too little, is another mistake.
+    """
+    *others, mask = inputs
+    masked, plain = block_output(layer, *others, mask), block_output(layer, *others, None)
+    kept = ~mask if len(others) == 1 else torch.ones(plain.shape[:2], dtype=torch.bool)
+    return torch.allclose(masked[kept], plain[kept], atol=1e-5)
+
+
 def assert_finite(output: Tensor) -> None:
     """See that tokens whose features are all equal gave finite numbers."""
     if not bool(torch.isfinite(output).all()):

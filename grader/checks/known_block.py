@@ -296,7 +296,20 @@ def _difference(block: Block, weights: list[BlockWeights], inputs: Inputs) -> Di
             if not block.decoder and len(ids) > 1:
                 ids = _told_by_padded_rows(block, ids, got, each, inputs, seen)
             return Difference(inputs, got, each, ids)
-    return Difference(inputs, got, weights[0], [])
+    return Difference(inputs, got, weights[0], _nan_under_a_mask(block, weights, got, inputs))
+
+
+def _nan_under_a_mask(
+    block: Block, weights: list[BlockWeights], got: Tensor, inputs: Inputs
+) -> list[str]:
+    """The misconception where a row is NaN under a mask, and all is right without it."""
+    mask = block.names[-1]
+    if inputs[mask] is None or not bool(torch.isnan(got).all(-1).any()):
+        return []
+    bare: Inputs = {**inputs, mask: None}
+    plain, seen = block.output(bare), block.seen(bare)
+    right = (block.right(each, bare) for each in weights)
+    return ["mask-nan"] if any(_agree(plain, each, seen) for each in right) else []
 
 
 def _two_mistakes(

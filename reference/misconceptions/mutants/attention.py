@@ -27,7 +27,7 @@ SCALES = (
         (at("self.w_q(query), self.n_heads", "self.w_q(query) / self.n_heads**0.5, self.n_heads"),),
     ),
     Mutant("scale-constant", ALL, (at(SCALE, "scores / math.sqrt(8)"),)),
-    Mutant("scale-constant/d_k-64", ALL, (at(SCALE, "scores / 8"),)),
+    Mutant("scale-constant/d_k-64", MHA_REVIEW, (at(SCALE, "scores / 8"),)),
 )
 
 SOFTMAXES = (
@@ -39,13 +39,13 @@ SOFTMAXES = (
     ),
     Mutant(
         "softmax-over-heads/dim-1",
-        ALL,
+        MHA_REVIEW,
         (at(SOFTMAX, "torch.softmax(scores, dim=1)"),),
         also=("softmax-over-queries",),  # in three dimensions it is the axis of the queries
     ),
     Mutant(
         "softmax-over-heads/dim-0",
-        ALL,
+        MHA_REVIEW,
         (at(SOFTMAX, "torch.softmax(scores, dim=0)"),),
         also=("softmax-over-queries", "batch-mixed"),
     ),
@@ -62,15 +62,15 @@ ZEROS_HIDDEN = "scores.masked_fill(scores * (mask != 0) == 0, -math.inf)"
 
 MASKS = (
     Mutant("mask-inverted", ALL, (at("mask == 0", "mask != 0"),)),
-    Mutant("mask-inverted/finite", ALL, (at(HIDE, LARGE),)),
+    Mutant("mask-inverted/finite", MHA_REVIEW, (at(HIDE, LARGE),)),
     Mutant(
         "mask-after-softmax",
         ALL,
         (at(f"{MASKED}    weights = {SOFTMAX}  # over the keys\n", LATE),),
     ),
     Mutant("mask-fill-zero", ALL, (at("-math.inf", "0.0"),)),
-    Mutant("mask-fill-zero/small", ALL, (at("-math.inf", "-1e-9"),)),
-    Mutant("mask-fill-zero/product", ALL, (at(HIDE, "scores * (mask != 0)"),)),
+    Mutant("mask-fill-zero/small", MHA_REVIEW, (at("-math.inf", "-1e-9"),)),
+    Mutant("mask-fill-zero/product", MHA_REVIEW, (at(HIDE, "scores * (mask != 0)"),)),
     Mutant(
         "mask-result-dropped",
         ALL,
@@ -85,17 +85,17 @@ MASKS = (
     ),
     Mutant(
         "mask-ignored/layer",
-        ALL,
+        MHA_REVIEW,
         (at(CALL, CALL.replace(", mask", "")),),
         also=("padding-mask-not-passed",),
     ),
     Mutant("mask-on-query-axis", ALL, (at("mask == 0", "mask.transpose(-2, -1) == 0"),)),
     Mutant("mask-required", ALL, (at(MASKED, f"    scores = {HIDE}\n"),)),
     Mutant("mask-dtype", MHA_REVIEW, (at("mask == 0", "~mask"),)),
-    Mutant("mask-dtype/floats", ALL, (at(HIDE, "scores + (1 - mask) * -1e9"),)),
+    Mutant("mask-dtype/floats", MHA_REVIEW, (at(HIDE, "scores + (1 - mask) * -1e9"),)),
     Mutant("mask-shape", ALL, (at("mask == 0", "mask.view(scores.shape[-2:]) == 0"),)),
-    Mutant("mask-shape/batches", ALL, (at("mask == 0", "mask.unsqueeze(1) == 0"),)),
-    Mutant("mask-shape/four", ALL, (at("mask == 0", "mask.expand(-1, 1, -1, -1) == 0"),)),
+    Mutant("mask-shape/batches", MHA_REVIEW, (at("mask == 0", "mask.unsqueeze(1) == 0"),)),
+    Mutant("mask-shape/four", MHA_REVIEW, (at("mask == 0", "mask.expand(-1, 1, -1, -1) == 0"),)),
     Mutant("mask-zero-scores", ALL, (at(HIDE, ZEROS_HIDDEN),)),
     Mutant("mask-nan", ALL, (at(HIDE, "scores + (mask == 0) * -math.inf"),)),
     Mutant(

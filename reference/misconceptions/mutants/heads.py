@@ -80,7 +80,7 @@ HEADS = (
     ),
     Mutant(
         "heads-shared-projection/heads",
-        ALL,
+        MHA_REVIEW,
         (
             *(_narrow(role, "d_model") for role in "qkv"),
             _for_all(Q_USED, "q", "query"),
