@@ -39,7 +39,7 @@ class Unpacked(Layer):
     @staticmethod
     def _is_packed(value: Tensor, plain: list[int], width: int) -> bool:
         """Whether it is several gains or several shifts, all 1 or all 0 when freshly made."""
-        if len(plain) != 2 or plain[1] != width or not 2 <= plain[0] <= MOST:
+        if len(plain) != 2 or plain[1] != width or not 2 <= plain[0] <= min(MOST, width - 1):
             return False
         return bool((value == 1).all()) or bool((value == 0).all())
 

@@ -146,3 +146,43 @@ def test_a_failed_check_earns_by_its_steps_where_the_rubric_says_so(grade_text):
     assert 0 < early.score < late.score <= late.max_score / 2
     never = row(grade_text(changed(SCALED, "")), "attention_values")
     assert never.score == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "check", "first", "second"),
+    [
+        ([(SCALED, ""), (SOFTMAX, "torch.softmax(scores, dim=-2)")], "attention_values",
+         "scale-missing", "softmax-over-queries"),
+        ([(SCALED, ""), ("(mask == 0, -math.inf)", "(mask == 0, 0.0)")],
+         "causal_mask_hides_the_future", "scale-missing", "mask-fill-zero"),
+        ([(MERGE, ""), (SCALED, "")], "layer_known_weights",
+         "heads-merge-without-transpose", "scale-missing"),
+    ],
+)  # fmt: skip
+def test_two_mistakes_at_once_are_both_named(grade_text, changes, check, first, second):
+    text = RIGHT
+    for old, new in changes:
+        text = changed(old, new, text)
+    found = row(grade_text(text), check)
+    assert "Two mistakes at once" in found.message
+    assert f"({first})" in found.message
+    assert f"({second})" in found.message
+    assert found.misconception in (first, second)
+
+
+def test_layers_that_make_their_parameters_at_the_first_call_are_right(grade_text):
+    text = RIGHT
+    for name in "qkvo":
+        text = changed(
+            f"self.w_{name} = nn.Linear(d_model, d_model, bias=bias)",
+            f"self.w_{name} = nn.LazyLinear(d_model, bias=bias)",
+            text,
+        )
+    assert grade_text(text).code_is_right
+
+
+def test_an_attention_for_four_dimensions_only_loses_the_check_of_dimensions(grade_text):
+    text = changed("    scores = query @", "    assert query.dim() == 4\n    scores = query @")
+    report = grade_text(text)
+    lost = {c.id for c in report.code() if c.status not in ("passed", "blocked")}
+    assert lost == {"attention_in_any_dimensions"}
