@@ -63,6 +63,10 @@ class Mutant:
         """Whether it is a further way to make a single mistake."""
         return "/" in self.name and "+" not in self.name
 
+    def is_first_in(self, assignment: str) -> bool:
+        """Whether it is the usual way to make its mistake, in the assignment that it belongs to."""
+        return "/" not in self.name and "+" not in self.name and self.assignments[0] == assignment
+
     @property
     def expected(self) -> frozenset[str]:
         """The ids of which a report should name one."""
