@@ -410,14 +410,15 @@ def _difference(
         return failure
     failure = with_steps(failure, attend, attention_steps(query, key, value, mask), traced)
     small = _smallest(attend, query, key, value, mask, ids[0] if ids else None, got)
-    query, key, value, mask = _arguments(small)
+    query, key, value, mask = arguments_of(small)
     got, expected = _beside_reference(attend, query, key, value, mask)
     failure.expected, failure.got = show(expected), show(got)
     failure.shown = code_of_call(attend, small)
     return failure
 
 
-def _arguments(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+def arguments_of(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Query, key, value and mask, out of inputs by name."""
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     assert query is not None
     assert key is not None
@@ -449,7 +450,7 @@ def _smallest(
     largest = float(max(query.abs().max(), key.abs().max()))
 
     def fails(inputs: Inputs) -> bool:
-        query, key, value, mask = _arguments(inputs)
+        query, key, value, mask = arguments_of(inputs)
         shown = max(float(query.abs().max()), float(key.abs().max()))
         if (mask is not None and bool((mask == 0).all(-1).any())) or 2 * shown < largest:
             return False  # undefined, or large inputs were the point

@@ -9,7 +9,7 @@ from functools import partial
 
 from torch import Tensor
 
-from grader.checks.attention import need_output, need_weights
+from grader.checks.attention import arguments_of, need_output, need_weights
 from grader.checks.draw import Draw
 from grader.checks.explain import with_steps
 from grader.checks.layer import layer_answer, layer_output, randomise
@@ -47,21 +47,21 @@ class Known:
 
     def got(self, inputs: Inputs) -> Tensor:
         """The submission's answer; a CheckFailure where it has another form."""
-        query, key, value, mask = _arguments(inputs)
+        query, key, value, mask = arguments_of(inputs)
         answer = layer_answer(self.layer, self.n_heads, query, key, value, mask)
         need = need_weights if self.item else need_output
         return need(answer, tuple(self.right(inputs).shape))
 
     def right(self, inputs: Inputs) -> Tensor:
         """The reference's answer."""
-        arguments = (self.reading.weights, self.n_heads, *_arguments(inputs))
+        arguments = (self.reading.weights, self.n_heads, *arguments_of(inputs))
         return reference_layer(*arguments)[self.item]
 
     def mutants(
         self, inputs: Inputs, pairs: bool = False
     ) -> Iterator[tuple[str, Callable[[], Tensor]]]:
         """What gives the answer of each wrong layer, by id; or of two mistakes at once."""
-        arguments = (self.reading.weights, self.n_heads, *_arguments(inputs))
+        arguments = (self.reading.weights, self.n_heads, *arguments_of(inputs))
         for name, mutant in LAYER_PAIRS if pairs else (*LAYER_MUTANTS.items(), *LAYER_VARIANTS):
             yield name, partial(lambda wrong: wrong(*arguments)[self.item], mutant)
 
@@ -226,10 +226,10 @@ def _failure(difference: Difference, definition: Definition, draw: Draw) -> Chec
     )
     try:
         known.layer.set_parameters(difference.parameters)
-        traced = known.layer.call(*_arguments(inputs), trace=True)
+        traced = known.layer.call(*arguments_of(inputs), trace=True)
     except StudentError:
         return failure  # its time is used up
-    steps = layer_steps(known.reading.weights, known.n_heads, *_arguments(inputs))
+    steps = layer_steps(known.reading.weights, known.n_heads, *arguments_of(inputs))
     failure = with_steps(failure, known.layer, steps[:-3] if known.item else steps, traced)
     name = difference.ids[0] if difference.ids else None
     for d_model, n_heads in SMALL:
@@ -287,11 +287,3 @@ def _shows(known: Known, name: str | None, inputs: Inputs) -> bool:
         for other, wrong in known.mutants(inputs, pairs=BOTH in name)
         if other == name
     )
-
-
-def _arguments(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    query, key, value = (inputs[name] for name in ("query", "key", "value"))
-    assert query is not None
-    assert key is not None
-    assert value is not None
-    return query, key, value, inputs["mask"]

@@ -494,6 +494,9 @@ def _recipe_pairs(count: int) -> Iterator[tuple[str, Recipe]]:
     for name, join in joins.items():
         for second, steps in (*singles, *attentions):
             yield f"{name}+{second}", replace(RIGHT, add_norms=(join, join, join), **steps)
+        for once in _everywhere_or_once(join, count)[1:]:
+            for second, steps in singles:
+                yield f"{name}+{second}", replace(once, **steps)
     for first, steps in singles:
         for second, others in attentions:
             yield f"{first}+{second}", replace(RIGHT, **{**steps, **others})
