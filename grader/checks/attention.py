@@ -403,11 +403,14 @@ def _difference(
     failure = CheckFailure(
         f"{value_message(what, got)} {sentence or ''}".strip(), misconception=misconception
     )
+    failure.expected, failure.got = show(expected), show(got)
+    failure.shown = shown_inputs(query=query, key=key, value=value, mask=mask)
+    if misconception is not None and not attend.explains(misconception):
+        return failure
     try:
         traced = attend.call(query, key, value, mask, trace=True)
-    except StudentError:  # its time is used up
-        failure.expected, failure.got = show(expected), show(got)
-        return failure
+    except StudentError:
+        return failure  # its time is used up
     failure = with_steps(failure, attend, attention_steps(query, key, value, mask), traced)
     small = _smallest(attend, query, key, value, mask, ids[0] if ids else None, got)
     query, key, value, mask = arguments_of(small)

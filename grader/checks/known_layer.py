@@ -224,6 +224,9 @@ def _failure(difference: Difference, definition: Definition, draw: Draw) -> Chec
         shown_inputs(**inputs, n_heads=known.n_heads),
         misconception,
     )
+    explained = f"{misconception} {known.item}"  # the output's steps earn points, too
+    if misconception is not None and not definition.explains(explained):
+        return failure
     try:
         known.layer.set_parameters(difference.parameters)
         traced = known.layer.call(*arguments_of(inputs), trace=True)

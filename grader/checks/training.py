@@ -1,5 +1,6 @@
 """Checks of training: parameter groups, schedule, and the training loop."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from grader.errors import CheckFailure
 from grader.student import Definition, Layer
 from grader.worker.answers import Foreign
 
+EPOCHS = 50  # that the assignment trains for
 ADAMW_DECAY = 0.01  # what torch.optim.AdamW takes where a group says nothing
 
 
@@ -93,30 +95,40 @@ def learning_rate(define: Definition, *arguments: float) -> float:
 def training_losses(
     define: Definition, model: Layer, input_ids: Tensor, labels: Tensor, **options: Any
 ) -> list[float]:
-    """Train a model with the submission's `train`, and return its 50 losses as numbers."""
-    return read_losses(train(define, model, input_ids, labels, **options))
-
-
-def train(
-    define: Definition, model: Layer, input_ids: Tensor, labels: Tensor, **options: Any
-) -> Any:
-    """Train a model with the submission's `train`, for 50 epochs, and return what it returns.
+    """Train a model with the submission's `train`, and return the losses as numbers.
 
     Args:
         define: the submission's `train`.
         model: trained in place.
         input_ids: int64 (B, T)
         labels: int64 (B,)
-        options: lr_max, weight_decay, label_smoothing.
+        options: epochs, 50 where not given; lr_max, weight_decay, label_smoothing.
     """
+    returned = train(define, model, input_ids, labels, **options)
+    return read_losses(returned, options.get("epochs", EPOCHS))
+
+
+def train(
+    define: Definition, model: Layer, input_ids: Tensor, labels: Tensor, **options: Any
+) -> Any:
+    """Train a model with the submission's `train`, and return what it returns.
+
+    Args:
+        define: the submission's `train`.
+        model: trained in place.
+        input_ids: int64 (B, T)
+        labels: int64 (B,)
+        options: epochs, 50 where not given; lr_max, weight_decay, label_smoothing.
+    """
+    options = {"epochs": EPOCHS, **options}
     return define.call(
-        model, input_ids, labels, epochs=50, train=True, listed=True, omit_none=True, **options
+        model, input_ids, labels, train=True, listed=True, omit_none=True, **options
     ).returned
 
 
-def read_losses(returned: Any) -> list[float]:
-    """The 50 losses that `train` returned, as numbers; tensors of one element count as numbers."""
-    expected = "a list of 50 numbers, the mean training loss of each epoch"
+def read_losses(returned: Any, epochs: int = EPOCHS) -> list[float]:
+    """The losses that `train` returned, as numbers; tensors of one element count as numbers."""
+    expected = f"a list of {epochs} numbers, the mean training loss of each epoch"
     if isinstance(returned, Tensor) and returned.dim() == 1:
         returned = returned.tolist()
     if not isinstance(returned, (list, tuple)):
@@ -129,9 +141,9 @@ def read_losses(returned: Any) -> list[float]:
             expected,
             kind_text(wrong[0]),
         )
-    if len(losses) != 50:
+    if len(losses) != epochs:
         raise CheckFailure(
-            f"`train` returns {len(losses)} losses for epochs=50.",
+            f"`train` returns {len(losses)} losses for epochs={epochs}.",
             expected,
             f"{len(losses)} numbers",
             misconception="train-one-epoch" if len(losses) == 1 else None,
@@ -174,7 +186,7 @@ class Rates:
     @property
     def end(self) -> float:
         """The mean of the last two rates."""
-        return sum(self.steps[-2:]) / 2
+        return sum(self.steps[-2:]) / len(self.steps[-2:])
 
     @property
     def rise(self) -> float:
@@ -193,12 +205,14 @@ def rates_of(norms: Sequence[float], weight_decay: float, lr_max: float) -> Rate
     AdamW multiplies a matrix by 1 - ηλ in each step; its other part must be small beside that.
 
     Args:
-        norms: before each step, and after the last.
+        norms: at each call of the model, and after the last step. Calls between which nothing
+            changed belong to one step, as when gradients of several batches are added up.
         weight_decay: λ
         lr_max: what rates are told as shares of.
     """
-    pairs = zip(norms, norms[1:], strict=False)
-    return Rates([(1 - after / before) / (weight_decay * lr_max) for before, after in pairs])
+    pairs = [(before, after) for before, after in itertools.pairwise(norms) if before != after]
+    steps = [(1 - after / before) / (weight_decay * lr_max) for before, after in pairs]
+    return Rates(steps or [0.0])
 
 
 def rates_text(rates: Rates) -> str:

@@ -202,6 +202,10 @@ class _Callable:
         sources = self._session.submission.sources.values()
         return any("nn.Lazy" in chunk.text for source in sources for chunk in source.chunks)
 
+    def explains(self, mistake: str) -> bool:
+        """Whether a mistake of this definition is to be explained at length: the first time."""
+        return self._session.explains(self.name, mistake)
+
     def imports(self) -> list[str]:
         """Lines of code that a student puts before a call of it in a new file."""
         return ["import torch", *self._session.import_lines(self.name)]

@@ -73,6 +73,7 @@ class Session:
         self._call_seconds = assignment.limits.call_seconds
         self._seed = 0
         self._once: dict[str, Any] = {}
+        self._explained: set[tuple[str, str]] = set()
 
     def _expect_work(self) -> None:
         """Raise InputError when all there is to grade is stubs, beside a file that is broken.
@@ -236,6 +237,12 @@ class Session:
     def locate(self, frame: Frame) -> Location:
         """Where a frame's line stands in what was handed in."""
         return self.submission.locate(frame.file, frame.line)
+
+    def explains(self, name: str, mistake: str) -> bool:
+        """Whether a mistake is to be explained at length: the first time that it shows."""
+        first = (name, mistake) not in self._explained
+        self._explained.add((name, mistake))
+        return first
 
     def import_lines(self, name: str) -> list[str]:
         """The line that imports a definition; none where it stands in a notebook."""

@@ -24,10 +24,20 @@ def schedule(steps, warmup):
 def test_the_rates_of_a_right_training_are_read_step_by_step(steps, warmup):
     wanted = schedule(steps, warmup)
     read = rates_of(norms(wanted), DECAY, LR)
-    assert read.steps == pytest.approx(wanted, abs=1e-6)
+    assert read.steps == pytest.approx([rate for rate in wanted if rate], abs=1e-6)
     assert read.mean == pytest.approx(0.5, abs=0.02)
     assert read.end < 0.05
     assert read.rise == pytest.approx(0, abs=1e-6)
+
+
+def test_calls_between_which_no_step_is_taken_count_once():
+    wanted = norms(schedule(50, 5))
+    several = [norm for norm in wanted[:-1] for _ in range(3)] + wanted[-1:]
+    assert rates_of(several, DECAY, LR).steps == rates_of(wanted, DECAY, LR).steps
+
+
+def test_without_any_decay_all_rates_are_zero():
+    assert rates_of([3.0] * 60, DECAY, LR).steps == [0.0]
 
 
 def test_a_schedule_that_is_stepped_once_an_epoch_ends_high():

@@ -99,7 +99,7 @@ def read(module, d_model, n_heads, random):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, derandomize=True, max_examples=12)
 @given(seed=st.integers(0, 2**31), n_heads=st.sampled_from([1, 2, 3, 6]))
 def test_every_layout_is_read_by_gradients(layout, seed, n_heads):
     random = torch.Generator().manual_seed(seed)

@@ -366,7 +366,7 @@ def test_one_exception_is_explained_once_with_the_call_that_raised(grade_text, r
     raised = [check for check in report.checks() if check.status == "raised"]
     assert len(raised) == 1
     assert "name 'undefined' is not defined" in raised[0].message
-    assert "query of shape (1, 5)" in raised[0].message
+    assert "query of shape (1, 1, 2, 5)" in raised[0].message
     blocked = [check for check in report.checks() if check.status == "blocked"]
     assert any("same reason as `attention_values`" in check.message for check in blocked)
 
