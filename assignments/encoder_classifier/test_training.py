@@ -416,7 +416,8 @@ def test_train_follows_the_schedule(student, draw):
         got = f"{mean:.2f} of lr_max on average, as the decay of the weights shows"
     else:
         faults = {
-            "schedule-restarts": seen.rise > 0.15,
+            # One that begins anew in each short epoch need not rise again: it stays halfway up.
+            "schedule-restarts": seen.rise > 0.15 or (seen.end > 0.25 and max(seen.steps) < 0.8),
             "schedule-not-to-zero": seen.end > 0.25,
             None: not 0.3 < seen.mean < 0.75 or not 0.8 < max(seen.steps) < 1.2,
         }

@@ -16,22 +16,24 @@ from reference.misconceptions.mutants import mutants_of
 from tests.grading.corpus import manifest
 
 
+@pytest.fixture(scope="class")
+def audited(request: pytest.FixtureRequest, launcher: Launcher) -> Audit:
+    assignment = request.cls.assignment
+    entries = manifest(assignment, "wrong").values()
+    named = {entry["diagnosed"] for entry in entries if "diagnosed" in entry}
+    mutants = [
+        mutant
+        for mutant in mutants_of(assignment)
+        if mutant.is_first_in(assignment) and not named.intersection(mutant.ids)
+    ]
+    assert mutants
+    return run_audit(Grader(load_assignment(assignment), launcher), mutants)
+
+
 class Rubric:
     """What an audit says of an assignment; one class each, so that they run apart."""
 
     assignment: ClassVar[str]
-
-    @pytest.fixture(scope="class")
-    def audited(self, launcher: Launcher) -> Audit:
-        entries = manifest(self.assignment, "wrong").values()
-        named = {entry["diagnosed"] for entry in entries if "diagnosed" in entry}
-        mutants = [
-            mutant
-            for mutant in mutants_of(self.assignment)
-            if mutant.is_first_in(self.assignment) and not named.intersection(mutant.ids)
-        ]
-        assert mutants
-        return run_audit(Grader(load_assignment(self.assignment), launcher), mutants)
 
     def test_no_mutant_keeps_full_marks(self, audited):
         assert [row.name for row in audited.mutants if row.verdict == "kept"] == []
