@@ -361,7 +361,7 @@ def remaining(student, draw):
     return student.once("strong decay", run)
 
 
-COPIES, DECAY, SIZE = 12, 20.0, 20.0  # of a sentence; of the matrices, which are this much larger
+COPIES, DECAY, SIZE = 20, 20.0, 20.0  # of a sentence; of the matrices, which are this much larger
 
 
 def rates(student, draw):
