@@ -401,10 +401,12 @@ def _difference(
         if unmasked is not None and is_close(unmasked, right):
             misconception, sentence = describe(["mask-nan"])
     failure = CheckFailure(
-        f"{value_message(what, got)} {sentence or ''}".strip(), misconception=misconception
+        f"{value_message(what, got)} {sentence or ''}".strip(),
+        show(expected),
+        show(got),
+        shown_inputs(query=query, key=key, value=value, mask=mask),
+        misconception,
     )
-    failure.expected, failure.got = show(expected), show(got)
-    failure.shown = shown_inputs(query=query, key=key, value=value, mask=mask)
     if misconception is not None and not attend.explains(misconception):
         return failure
     try:

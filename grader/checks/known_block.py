@@ -7,7 +7,7 @@ means nothing, so it is never compared.
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -252,7 +252,7 @@ def _diagnosed(
                 unnamed.append((difference, weights, values))
                 break  # what is wrong without padding is not explained by it
     for difference, weights, values in unnamed[:PAIRED]:
-        two = _two_mistakes(block, difference, weights[:PAIRED])
+        two = _explained(block, weights[:PAIRED], difference.got, difference.inputs, pairs=True)
         if two is not None:
             block.layer.set_parameters(values)
             return _failure(block, two, draw)
@@ -281,22 +281,39 @@ def _inputs(block: Block, draw: Draw, padded: bool) -> Inputs:
 def _difference(block: Block, weights: list[BlockWeights], inputs: Inputs) -> Difference | None:
     """The difference from the right block under the first reading, explained under any; or None."""
     got = _output(block, inputs)
+    seen = _compared(block, inputs)
+    if _agree(got, block.right(weights[0], inputs), seen):
+        return None
+    found = _explained(block, weights, got, inputs)
+    if found is None:
+        return Difference(inputs, got, weights[0], _nan_under_a_mask(block, weights, got, inputs))
+    if block.decoder or len(found.ids) == 1:
+        return found
+    return replace(found, ids=_told_by_padded_rows(block, found, seen))
+
+
+def _compared(block: Block, inputs: Inputs) -> Tensor:
+    """Which positions of the output on `_inputs` are compared: bool (B, T)."""
     seen = block.seen(inputs)
     if not block.decoder:
         seen[:, 2] = False  # a token of zeros may have so little variance that eps shows
-    if _agree(got, block.right(weights[0], inputs), seen):
-        return None
+    return seen
+
+
+def _explained(
+    block: Block, weights: list[BlockWeights], got: Tensor, inputs: Inputs, pairs: bool = False
+) -> Difference | None:
+    """The difference, explained by a mistake, or by two at once, under one of several readings."""
+    seen = _compared(block, inputs)
     for each in weights:
         candidates = (
             (name, partial(lambda wrong: wrong()[seen], wrong))
-            for name, wrong in block.mutants(each, inputs)
+            for name, wrong in block.mutants(each, inputs, pairs)
         )
         ids = matching(got[seen], block.right(each, inputs)[seen], candidates)
         if ids:
-            if not block.decoder and len(ids) > 1:
-                ids = _told_by_padded_rows(block, ids, got, each, inputs, seen)
             return Difference(inputs, got, each, ids)
-    return Difference(inputs, got, weights[0], _nan_under_a_mask(block, weights, got, inputs))
+    return None
 
 
 def _nan_under_a_mask(
@@ -310,25 +327,6 @@ def _nan_under_a_mask(
     plain, seen = block.output(bare), block.seen(bare)
     right = (block.right(each, bare) for each in weights)
     return ["mask-nan"] if any(_agree(plain, each, seen) for each in right) else []
-
-
-def _two_mistakes(
-    block: Block, difference: Difference, weights: list[BlockWeights]
-) -> Difference | None:
-    """The difference explained by two mistakes at once, under one of several readings."""
-    got, inputs = difference.got, difference.inputs
-    seen = block.seen(inputs)
-    if not block.decoder:
-        seen[:, 2] = False  # as in `_difference`
-    for each in weights:
-        candidates = (
-            (name, partial(lambda wrong: wrong()[seen], wrong))
-            for name, wrong in block.mutants(each, inputs, pairs=True)
-        )
-        ids = matching(got[seen], block.right(each, inputs)[seen], candidates)
-        if ids:
-            return Difference(inputs, got, each, ids)
-    return None
 
 
 def _output(block: Block, inputs: Inputs) -> Tensor:
@@ -349,22 +347,16 @@ def _output(block: Block, inputs: Inputs) -> Tensor:
         return block.output(inputs)
 
 
-def _told_by_padded_rows(
-    block: Block,
-    ids: list[str],
-    got: Tensor,
-    weights: BlockWeights,
-    inputs: Inputs,
-    seen: Tensor,
-) -> list[str]:
+def _told_by_padded_rows(block: Block, difference: Difference, seen: Tensor) -> list[str]:
     """The ids, those first that agree at padded positions too: a mask of queries shows only there.
 
     Such a mask leaves NaN there, or equal weights, by the number that it fills in.
     """
+    got, ids = difference.got, difference.ids
     filled = got[~seen].nan_to_num(nan=math.inf)
     agreeing = [
         name
-        for name, wrong in block.mutants(weights, inputs)
+        for name, wrong in block.mutants(difference.weights, difference.inputs)
         if name in ids and torch.allclose(wrong()[~seen], filled, rtol=1e-3, atol=1e-3)
     ]
     if not agreeing and bool(torch.isnan(got[~seen]).any()):
@@ -455,9 +447,10 @@ def _difference_in(block: Block, name: str, draw: Draw) -> Shown | None:
         block.layer.set_parameters(values)
         for padded in (False, True):
             inputs = _inputs(block, draw, padded)
+            got = block.output(inputs)
             for reading in readings:
                 weights = reading.weights(values)
-                wrong = _explaining(block, weights, inputs, name)
+                wrong = _explaining(block, weights, inputs, got, name)
                 if wrong is not None:
                     shows = partial(_shows, block, weights, name, wrong)
                     inputs = smallest(inputs, _axes(block), shows)
@@ -465,10 +458,12 @@ def _difference_in(block: Block, name: str, draw: Draw) -> Shown | None:
     return None
 
 
-def _explaining(block: Block, weights: BlockWeights, inputs: Inputs, name: str) -> int | None:
+def _explaining(
+    block: Block, weights: BlockWeights, inputs: Inputs, got: Tensor, name: str
+) -> int | None:
     """The number of the mutant of that id which gives the submission's output."""
-    for number, (other, _) in enumerate(block.mutants(weights, inputs, pairs=BOTH in name)):
-        if other == name and _shows(block, weights, name, number, inputs):
+    for number, (other, wrong) in enumerate(block.mutants(weights, inputs, pairs=BOTH in name)):
+        if other == name and _plainly(block, weights, inputs, got, wrong):
             return number
     return None
 
@@ -478,14 +473,23 @@ def _shows(block: Block, weights: BlockWeights, name: str, mutant: int, inputs: 
     mask = inputs[block.names[-1]]
     if mask is not None and bool(mask.all(-1).any()):
         return False  # undefined
-    seen = block.seen(inputs)
-    if not bool(seen.any()):
-        return False
     mutants = block.mutants(weights, inputs, pairs=BOTH in name)
     _, wrong = next(itertools.islice(mutants, mutant, None))
-    got, right = block.output(inputs)[seen], block.right(weights, inputs)[seen]
-    plain = float((got - right).abs().max()) > 0.02
-    return plain and is_close(got, wrong()[seen], rtol=1e-3, atol=1e-4)
+    return _plainly(block, weights, inputs, block.output(inputs), wrong)
+
+
+def _plainly(
+    block: Block,
+    weights: BlockWeights,
+    inputs: Inputs,
+    got: Tensor,
+    wrong: Callable[[], Tensor],
+) -> bool:
+    """Whether an output is so far from the right one that it shows, and the wrong one itself."""
+    seen = block.seen(inputs)
+    right = block.right(weights, inputs)[seen]
+    plain = float((got[seen] - right).abs().max()) > 0.02
+    return plain and is_close(got[seen], wrong()[seen], rtol=1e-3, atol=1e-4)
 
 
 def _axes(block: Block) -> tuple[Axis, ...]:

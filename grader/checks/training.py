@@ -95,15 +95,7 @@ def learning_rate(define: Definition, *arguments: float) -> float:
 def training_losses(
     define: Definition, model: Layer, input_ids: Tensor, labels: Tensor, **options: Any
 ) -> list[float]:
-    """Train a model with the submission's `train`, and return the losses as numbers.
-
-    Args:
-        define: the submission's `train`.
-        model: trained in place.
-        input_ids: int64 (B, T)
-        labels: int64 (B,)
-        options: epochs, 50 where not given; lr_max, weight_decay, label_smoothing.
-    """
+    """Train a model as `train` does, and return the losses as numbers."""
     returned = train(define, model, input_ids, labels, **options)
     return read_losses(returned, options.get("epochs", EPOCHS))
 

@@ -333,9 +333,6 @@ def audit(
         list[str] | None,
         typer.Option("--mutant", metavar="NAME", help="Only this one, or all with this id."),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One mutant a misconception, in its own assignment.")
-    ] = False,
     json_file: Annotated[
         str | None,
         typer.Option("--json", metavar="FILE", help="Write the audit as JSON; - for the output."),
@@ -356,8 +353,6 @@ def audit(
         from grader.grading import Grader
 
         mutants = _mutants(target.id, mutant or [])
-        if quick:
-            mutants = [each for each in mutants if each.is_first_in(target.id)]
         folder = right
         if right is None and not mutant and not without_right:
             folder = _right_submissions(target)
@@ -366,7 +361,7 @@ def audit(
     if json_file is not None:
         _write_json(found.to_json(), json_file)
     if json_file != "-":
-        print_audit(found, _console(width=150), checks=not mutant and not quick)
+        print_audit(found, _console(width=150), checks=not mutant)
     raise typer.Exit(FULL_MARKS if found.holds else POINTS_LOST)
 
 

@@ -199,8 +199,7 @@ class _Callable:
     @property
     def has_lazy_layers(self) -> bool:
         """Whether the submission speaks of layers that make their parameters when first called."""
-        sources = self._session.submission.sources.values()
-        return any("nn.Lazy" in chunk.text for source in sources for chunk in source.chunks)
+        return self._session.has_lazy_layers
 
     def explains(self, mistake: str) -> bool:
         """Whether a mistake of this definition is to be explained at length: the first time."""

@@ -3,6 +3,7 @@
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, TypeVar
 
 from grader.assignment import Assignment
@@ -135,6 +136,12 @@ class Session:
         note = Note("note", text, place)
         if note not in self.notes:
             self.notes.append(note)
+
+    @cached_property
+    def has_lazy_layers(self) -> bool:
+        """Whether the source speaks of layers that make their parameters when first called."""
+        sources = self.submission.sources.values()
+        return any("nn.Lazy" in chunk.text for source in sources for chunk in source.chunks)
 
     def spelling(self, name: str) -> str:
         """What the submission calls the definition of that name."""
