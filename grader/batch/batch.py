@@ -13,7 +13,7 @@ from grader.batch.submissions import Found
 from grader.errors import InputError
 from grader.grading import Grader
 from grader.grading.marks import load_marks, make_mark, with_marks
-from grader.intake import gather
+from grader.intake import Reading, Submission
 from grader.report import Report, read_report
 from grader.report.terminal import points, remark
 from grader.worker.client import Launcher
@@ -61,10 +61,10 @@ def grade_class(
     marks = load_marks(out / MARKS)
     names = {submission.id: submission.path.name for submission in found}
 
-    def read() -> Iterator[tuple[str, dict[str, bytes] | InputError]]:
+    def read() -> Iterator[tuple[str, Submission | InputError]]:
         for submission in found:
             try:
-                yield submission.id, gather(submission.path)
+                yield submission.id, reading.read(submission.path, submission.id)
             except InputError as error:
                 yield submission.id, error
 
@@ -77,7 +77,8 @@ def grade_class(
             done(row)
 
     try:
-        Grader(assignment, launcher, secret).grade_all(read(), done=finish)
+        with Reading() as reading:
+            Grader(assignment, launcher, secret).grade_all(read(), done=finish)
     finally:
         _write_gradebook(out / GRADEBOOK, assignment.milestone_ids, rows)
     return rows

@@ -110,19 +110,21 @@ def check(
     ] = None,
 ) -> None:
     """Grade one submission and show what to mend."""
-    from grader.intake import gather
+    from grader.intake import Reading
     from grader.worker.client import make_launcher
 
-    files = gather(path)
+    if not path.exists():
+        raise InputError(f"There is no file or folder {path}: check the path.")
     if json_file not in (None, "-"):
         _expect_writable(Path(str(json_file)))
-    with make_launcher() as launcher:  # imports torch while this process does, too
-        from grader.assignment import load_assignment, recognise
-        from grader.grading import Grader
-        from grader.intake import read
-
+    with Reading() as reading, make_launcher() as launcher:  # it imports torch meanwhile
         name = path.resolve().name
-        submission = read(files, name)
+        read = reading.begin(path, name)
+        from grader.assignment import load_assignment, recognise
+
+        submission = read()
+        from grader.grading import Grader
+
         chosen = load_assignment(assignment) if assignment else recognise(submission)
         milestones = _milestones(chosen, milestone)
         _expect_definitions(submission, chosen)
@@ -497,18 +499,19 @@ def _counted(total: int) -> Callable[[Any], None]:
 def _recognise_any(found: list[Any]) -> Any:
     """The assignment that the first recognisable submission of a class is for."""
     from grader.assignment import assignment_ids, load_assignment, recognise
-    from grader.intake import gather, read
+    from grader.intake import Reading
 
     ids = assignment_ids()
     if len(ids) == 1:
         return load_assignment(ids[0])
     reason = "No submission shows which assignment this is: say it with --assignment."
-    for submission in found:
-        try:
-            return recognise(read(gather(submission.path), submission.id))
-        except InputError as error:
-            if "--assignment" in str(error):
-                reason = str(error)
+    with Reading() as reading:
+        for submission in found:
+            try:
+                return recognise(reading.read(submission.path, submission.id))
+            except InputError as error:
+                if "--assignment" in str(error):
+                    reason = str(error)
     raise InputError(reason)
 
 

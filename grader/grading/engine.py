@@ -1,18 +1,32 @@
 """From submissions to their reports, in one run of pytest over all of them."""
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from grader.assignment import Assignment
 from grader.errors import InputError
 from grader.grading.pytest_run import run_pytest
 from grader.grading.scoring import refusal, report_of
-from grader.intake import Submission, read
+from grader.intake import Reading, Submission
 from grader.intake.reader import digest
 from grader.report import Report
 from grader.worker.client import Launcher, make_launcher
 
 Files = Mapping[str, bytes]
+DEEP = 10_000  # calls in one another: a syntax tree may be nested that deeply
+
+
+@contextmanager
+def recursion_limit(limit: int) -> Iterator[None]:
+    """Let functions call one another at least so deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, limit))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class Grader:
@@ -74,7 +88,9 @@ class Grader:
                 try:
                     if isinstance(files, InputError):
                         raise files
-                    submission = files if isinstance(files, Submission) else read(files, name)
+                    submission = (
+                        files if isinstance(files, Submission) else reading.read(files, name)
+                    )
                     session = Session(submission, self.assignment, self.launcher)
                 except (InputError, RecursionError) as error:
                     finish(self._refusal(name, files, error, time.monotonic() - begun))
@@ -88,7 +104,8 @@ class Grader:
         plugin = GradingPlugin(
             self.assignment, self.secret, sessions(), scored, progress or (lambda _: None)
         )
-        run_pytest(self.assignment, plugin)
+        with Reading() as reading, recursion_limit(DEEP):
+            run_pytest(self.assignment, plugin)
         return reports
 
     def _refusal(

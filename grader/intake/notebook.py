@@ -1,51 +1,110 @@
-"""Reads a notebook: its code cells in order, without what only a notebook's shell understands."""
+"""Reads a notebook: its code cells in order, each as plain Python with its lines where they were."""
 
-import ast
+import json
 import logging
 import re
 import warnings
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
 
 from grader.errors import InputError
+from grader.intake.cells import read_cell
 from grader.intake.submission import Chunk, Location, Note, Source
+from grader.intake.text import hidden_directions, writable
 
-ASSIGNED = re.compile(r"(\s*[\w, ]+?)\s*=\s*[!%]")  # x = !ls, x = %pwd
-KEPT_CELL_MAGICS = {"%%time", "%%timeit", "%%capture", "%%prun"}  # their body is plain Python
+DEFINED = re.compile(r"^[ \t]*(?:class|def|async def)[ \t]+(\w+)", re.MULTILINE)
+CONFLICT = re.compile(r"^[ \t\"]*(?:<{7}|={7}|>{7})(?: |\\n|$)", re.MULTILINE)
 
 
-def read(path: str, text: str) -> tuple[Source, list[Note]]:
+def read(path: str, text: str) -> tuple[list[Source], list[Note]]:
     """The notebook as one source, a chunk a cell, and what was left out of it.
 
-    Lines that start with `!` or `%` are blanked, so that line numbers stay. A cell that is not
-    Python even then is left out, and the others stay.
+    Shell lines and magics are blanked, so that line numbers stay. A cell that is no Python even
+    then is left out, and the others stay. A cell that writes itself to a `.py` file is a source of
+    its own, before the notebook's, as if the file lay beside the notebook.
 
     Raises:
         InputError: it is not a notebook, or no cell of it is Python.
     """
     chunks: list[Chunk] = []
     notes: list[Note] = []
+    written: dict[str, list[Chunk]] = {}
     line = 1
-    cells = _cells(path, text)
-    for number, source in cells:
+    for number, source in _cells(path, text):
         try:
-            kept, skipped = _plain_python(source)
+            cell = read_cell(source)
         except SyntaxError as error:
             where = Location(path, error.lineno or 1, number)
-            notes.append(Note("skipped", f"Not Python, left out: {error.msg}.", where))
+            message = f"Not Python, left out: {writable(error.msg)}."
+            notes.append(Note("skipped", message, where, tuple(DEFINED.findall(source))))
             continue
-        for row, what in skipped:
-            notes.append(Note("skipped", f"Left out: {what}", Location(path, row, number)))
-        chunks.append(Chunk(line, kept, number))
-        line += kept.count("\n")
-    if not chunks:
-        if notes:
-            first = notes[0]
-            raise InputError(f"No cell of {path} is valid Python ({first.location}).", path)
-        raise InputError(f"The notebook {path} has no code cell.", path)
-    return Source(path, tuple(chunks)), notes
+        for row, shown in cell.skipped:
+            what = "Written to a file of its own" if cell.file else "Left out"
+            notes.append(Note("skipped", f"{what}: {shown}", Location(path, row, number)))
+        for row, name in hidden_directions(cell.text):
+            message = f"{name} makes this line read otherwise than it runs."
+            notes.append(Note("review", message, Location(path, row, number)))
+        if cell.file is not None:
+            name = str(PurePosixPath(path).parent / cell.file)
+            earlier = written.get(name, []) if cell.appends else []
+            end = sum(chunk.text.count("\n") for chunk in earlier)
+            written[name] = [*earlier, Chunk(end + 1, cell.text, number)]
+        else:
+            chunks.append(Chunk(line, cell.text, number))
+            line += cell.text.count("\n")
+    if not chunks and not written:
+        raise _nothing(path, notes)
+    sources = [Source(name, tuple(parts), path) for name, parts in written.items()]
+    return [*sources, *([Source(path, tuple(chunks))] if chunks else [])], notes
 
 
-def _cells(path: str, text: str) -> list[tuple[int, str]]:
-    """The code cells with their numbers among all cells."""
+def _nothing(path: str, notes: list[Note]) -> InputError:
+    broken = next((note for note in notes if note.location), None)
+    if broken is None or broken.location is None:
+        return InputError(f"The notebook {path} has no code cell.", path)
+    place = broken.location
+    return InputError(f"No cell of {path} is valid Python ({place}).", path, place.line, place.cell)
+
+
+def _cells(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """The code cells with their numbers among all cells, counted from 1.
+
+    Raises:
+        InputError: it is no notebook.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        conflict = CONFLICT.search(text)
+        if conflict:
+            line = text.count("\n", 0, conflict.start()) + 1
+            raise InputError(
+                f"{path} holds the markers of a merge conflict (line {line}): resolve it in a text "
+                "editor, or save the notebook again from Jupyter.",
+                path,
+            ) from None
+        reason = str(error).split(":")[0] if isinstance(error, ValueError) else "nested too deeply"
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise _unreadable(path, f"{writable(reason)[:80]}{where}") from None
+    cells = _upgraded(text) or _as_they_are(data)
+    if cells is None:
+        raise _unreadable(path, "it holds no cells")
+    for number, (kind, source) in enumerate(cells, start=1):
+        if kind == "code":
+            yield number, _text(source)
+
+
+def _unreadable(path: str, reason: str) -> InputError:
+    return InputError(
+        f"{path} is not a notebook that can be read ({reason}): "
+        "open it in Jupyter and save it again.",
+        path,
+    )
+
+
+def _upgraded(text: str) -> list[tuple[str, object]] | None:
+    """Kind and source of each cell, by nbformat's upgrade to version 4; None if that fails."""
     import nbformat  # slow to import, and only notebooks need it
 
     logging.getLogger("nbformat").setLevel(logging.CRITICAL)
@@ -54,85 +113,31 @@ def _cells(path: str, text: str) -> list[tuple[int, str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             notebook = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
-        return [
-            (number, _text(cell.source))
-            for number, cell in enumerate(notebook.cells, start=1)
-            if cell.cell_type == "code"
+        return [(cell.cell_type, cell.source) for cell in notebook.cells]
+    except Exception:  # nbformat lets through whatever malformed JSON runs it into
+        return None
+
+
+def _as_they_are(data: Any) -> list[tuple[str, object]] | None:
+    """Kind and source of each cell of JSON that is no valid notebook but has cells."""
+    if not isinstance(data, dict):
+        return None
+    sheets = data.get("worksheets")
+    held = data.get("cells")
+    if held is None and isinstance(sheets, list):
+        held = [
+            cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells", [])
         ]
-    except Exception as error:  # nbformat lets through whatever malformed JSON runs it into
-        reason = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
-        raise InputError(
-            f"{path} is not a notebook that can be read ({reason}): "
-            "open it in Jupyter and save it again.",
-            path,
-        ) from None
+    if not isinstance(held, list):
+        return None
+    return [
+        (str(cell.get("cell_type")), cell.get("source", cell.get("input", "")))
+        for cell in held
+        if isinstance(cell, dict)
+    ]
 
 
 def _text(source: object) -> str:
-    text = "".join(source) if isinstance(source, list) else str(source)
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text if text.endswith("\n") else text + "\n"
-
-
-def _plain_python(source: str) -> tuple[str, list[tuple[int, str]]]:
-    """The cell as plain Python with the same line numbers, and what was blanked: line and text.
-
-    A line is blanked only where the parser stumbles over it, so what merely looks like a magic,
-    inside a string or a broken-up expression, stays.
-
-    Raises:
-        SyntaxError: it is no Python.
-    """
-    lines = source.split("\n")
-    skipped = []
-    first = next((index for index, line in enumerate(lines) if line.strip()), 0)
-    if lines[first].lstrip().startswith("%%"):
-        skipped.append((first + 1, lines[first].strip()[:80]))
-        if lines[first].split()[0] not in KEPT_CELL_MAGICS:
-            return "\n" * source.count("\n"), skipped
-        lines[first] = ""
-    while True:
-        text = "\n".join(lines)
-        try:
-            _parse(text)
-        except SyntaxError as error:
-            row = _shell_line(lines, (error.lineno or 1) - 1)
-            if row is None:
-                raise
-            skipped.append((row + 1, lines[row].strip()[:80]))
-            _blank(lines, row)
-        else:
-            return text, skipped
-
-
-def _shell_line(lines: list[str], near: int) -> int | None:
-    """The line at the parser's complaint, or before it, that is for a notebook's shell."""
-    for row in (near, near - 1):
-        if 0 <= row < len(lines):
-            stripped = lines[row].strip()
-            if stripped.startswith(("!", "%", "?")) or ASSIGNED.match(lines[row]):
-                return row
-            if stripped.endswith("?") and " " not in stripped:
-                return row
-    return None
-
-
-def _blank(lines: list[str], row: int) -> None:
-    """Replace a shell line, with the lines that continue it, by what does nothing in its place."""
-    assigned = ASSIGNED.match(lines[row])
-    indent = lines[row][: len(lines[row]) - len(lines[row].lstrip())]
-    continued = lines[row].rstrip().endswith("\\")
-    lines[row] = f"{assigned[1]} = None" if assigned else indent + "pass"
-    while continued and row + 1 < len(lines):
-        row += 1
-        continued = lines[row].rstrip().endswith("\\")
-        lines[row] = ""
-
-
-def _parse(text: str) -> None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or type(error).__name__) from None

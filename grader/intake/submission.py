@@ -1,6 +1,7 @@
 """What a submission is once it has been read: named sources, and where each line came from."""
 
 import ast
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -29,11 +30,13 @@ class Note:
         kind: "skipped", "review", "disallowed" or "note".
         message: a sentence.
         location: the place concerned, or None.
+        defines: what a part that could not be read looks to define.
     """
 
     kind: str
     message: str
     location: Location | None = None
+    defines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,12 @@ class Source:
     Attributes:
         path: relative to the submission's root, with forward slashes.
         chunks: in order; together they are the source.
+        written_in: path of the notebook whose cells write this module, or None.
     """
 
     path: str
     chunks: tuple[Chunk, ...]
+    written_in: str | None = None
 
     @property
     def is_notebook(self) -> bool:
@@ -69,20 +74,26 @@ class Source:
         return any(chunk.cell is not None for chunk in self.chunks)
 
     @cached_property
+    def trees(self) -> tuple[ast.Module, ...]:
+        """The chunks' syntax trees, with line numbers of the whole source."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [ast.parse(chunk.text) for chunk in self.chunks]
+        for tree, chunk in zip(found, self.chunks, strict=True):
+            ast.increment_lineno(tree, chunk.first_line - 1)
+        return tuple(found)
+
+    @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree, with line numbers of the whole source."""
-        body: list[ast.stmt] = []
-        for chunk in self.chunks:
-            tree = ast.parse(chunk.text)
-            ast.increment_lineno(tree, chunk.first_line - 1)
-            body.extend(tree.body)
-        return ast.Module(body, type_ignores=[])
+        return ast.Module([s for tree in self.trees for s in tree.body], type_ignores=[])
 
     def locate(self, line: int) -> Location:
         """Where a line of the whole source stands in the file: its line, or cell and line."""
         for chunk in reversed(self.chunks):
             if chunk.cell is not None and chunk.first_line <= line:
-                return Location(self.path, line - chunk.first_line + 1, chunk.cell)
+                line = line - chunk.first_line + 1
+                return Location(self.written_in or self.path, line, chunk.cell)
         return Location(self.path, line)
 
     @property

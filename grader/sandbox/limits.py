@@ -39,10 +39,15 @@ def enter_limits(limits: Limits) -> bool:
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     _lower(resource.RLIMIT_NPROC, limits.processes)
-    mapped = _mapped_bytes()
-    if mapped is not None:
-        _lower(resource.RLIMIT_AS, mapped + limits.memory_bytes)
+    limit_memory(limits.memory_bytes)
     return True
+
+
+def limit_memory(size: int) -> None:
+    """Let this process map so many bytes on top of what it has; does nothing where it cannot."""
+    mapped = _mapped_bytes()
+    if resource is not None and mapped is not None:
+        _lower(resource.RLIMIT_AS, mapped + size)
 
 
 def _lower(which: int, value: int) -> None:

@@ -71,7 +71,7 @@ BAD = {
     "not Python": ({"a.txt": "x"}, "is not Python"),
     "syntax error": ({"a.py": "x = 1\ndef f(:\n"}, "a.py, line 2 is not valid Python"),
     "binary": ({"a.py": b"\x00\xff\x00"}, "a.py"),
-    "notebook that is no JSON": ({"a.ipynb": "<<<<<<< HEAD"}, "is not a notebook"),
+    "notebook that is no JSON": ({"a.ipynb": "<<<<<<< HEAD"}, "merge conflict"),
     "nothing known in it": ({"a.py": "x = 1\n"}, "split_heads, merge_heads"),
 }
 
