@@ -8,6 +8,7 @@ GraderError
 │   ├── MissingDefinition     a name of the assignment is not defined
 │   ├── StudentRaised         it raised
 │   │   └── WrongSignature        it cannot be called with the assignment's arguments
+│   ├── PackageNeeded         it needs a package that is not installed, or a file not handed in
 │   ├── StudentTimedOut       it was still running at its limit
 │   ├── StudentCrashed        its process ended, or answered nonsense
 │   └── RefusedDefinition     it uses what the assignment disallows
@@ -72,7 +73,7 @@ class StudentError(GraderError):
         cause: says which errors are one and the same, so that one is not reported ten times.
     """
 
-    status: Literal["raised", "failed", "timed_out", "crashed", "refused"] = "raised"
+    status: Literal["raised", "failed", "timed_out", "crashed", "refused", "review"] = "raised"
     frames: tuple[Frame, ...] = ()
     misconception: str | None = None
     cause: tuple[str, ...] | None = None
@@ -137,6 +138,20 @@ class WrongSignature(StudentRaised):
         self.called = called
         self.misconception = "wrong-signature"
         self.cause = ("signature", called, text)
+
+
+class PackageNeeded(StudentError):
+    """It needs a package that is not installed here, or a module that was not handed in.
+
+    Whether it would be right with it nobody can say here, so a person must look.
+    """
+
+    status = "review"
+
+    def __init__(self, text: str, frames: tuple[Frame, ...] = ()) -> None:
+        super().__init__(text)
+        self.frames = frames
+        self.cause = ("package", text)
 
 
 class StudentTimedOut(StudentError):

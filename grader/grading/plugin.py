@@ -29,6 +29,8 @@ from grader.grading.titles import PREFIX
 from grader.report import Status
 from grader.student import Session, Student
 
+HARD_CODED = ("cuda",)  # the cause, which costs one check
+
 
 @dataclass
 class Outcome:
@@ -167,7 +169,26 @@ class GradingPlugin:
             outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
             if outcome.status != "passed":
                 return self._with_order(check, self._once(check, outcome))
-        return Outcome("passed")
+        return self._on_any_device(Outcome("passed"))
+
+    def _on_any_device(self, outcome: Outcome) -> Outcome:
+        """The outcome of a check that passed, but for the first one that asked for a GPU.
+
+        What asks for one runs on the CPU here, so that the rest can be graded.
+        """
+        assert self._run is not None
+        session = self._run.session
+        asked = session.devices()
+        if not asked or HARD_CODED in self._seen:
+            return outcome
+        self._seen[HARD_CODED] = ""
+        lines = ", ".join(dict.fromkeys(str(session.locate(frame)) for frame in asked[:5]))
+        message = f"Hard-coded CUDA ({lines}): it was run on the CPU, and so is the rest."
+        session.note(message, session.locate(asked[0]))
+        sentence = sentence_of("cuda-only") or ""
+        return Outcome(
+            "failed", f"{message} {sentence}", misconception="cuda-only", frames=(asked[0],)
+        )
 
     def _with_order(self, check: Check, outcome: Outcome) -> Outcome:
         """The outcome, explained by arguments in another order, which is enough to fail."""

@@ -60,11 +60,8 @@ class Entry:
 
 def is_archive(head: bytes) -> bool:
     """Whether a file's first 512 bytes are those of an archive, readable or not."""
-    return (
-        head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"))
-        or head.startswith((*UNREADABLE, *PACKED))
-        or head[257:262] == b"ustar"
-    )
+    zips = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+    return head.startswith((*zips, *UNREADABLE, *PACKED)) or head[257:262] == b"ustar"
 
 
 def entries(archive: Path | bytes, name: str) -> Iterator[Entry]:

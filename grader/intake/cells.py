@@ -24,7 +24,7 @@ OTHER_CELLS = {
     "%%bash", "%%sh", "%%script", "%%cmd", "%%system", "%%sx", "%%!", "%%html", "%%HTML", "%%svg",
     "%%SVG", "%%js", "%%javascript", "%%latex", "%%markdown", "%%perl", "%%ruby", "%%R", "%%julia",
     "%%cython", "%%cuda", "%%cpp", "%%sql", "%%python", "%%python2", "%%pypy", "%%skip",
-    "%%script", "%%shell", "%%manim",
+    "%%shell", "%%manim",
 }  # fmt: skip
 FILE_CELLS = {"%%writefile", "%%file"}
 COMMANDS = {  # what IPython runs without a sign before it, and what was pasted from a terminal

@@ -2,9 +2,12 @@
 
 import ast
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from grader.intake.submission import Source
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+WRAPPERS = {"functools", "torch", "partial", "staticmethod"}  # what makes functions of functions
 
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -14,7 +17,7 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """
     for statement in body:
         yield statement
-        if isinstance(statement, ast.If) and _is_main_guard(statement.test):
+        if isinstance(statement, ast.If) and is_main_guard(statement.test):
             yield from statements(statement.orelse)
             continue
         if isinstance(statement, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
@@ -24,7 +27,8 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from statements(handler.body)
 
 
-def _is_main_guard(test: ast.expr) -> bool:
+def is_main_guard(test: ast.expr) -> bool:
+    """Whether a condition is `__name__ == "__main__"`, which does not hold while grading."""
     return (
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
@@ -34,12 +38,57 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 
 def definitions(source: Source) -> dict[str, ast.stmt]:
-    """The names that a module binds at top level, each with the statement that binds it last."""
+    """The names that a module binds at top level, each with the statement that binds it last.
+
+    A function or class stays what its name stands for when a result is put there later.
+    """
     found: dict[str, ast.stmt] = {}
-    for statement in statements(source.tree.body):
+    every = list(statements(source.tree.body))
+    defined = {s.name for s in every if isinstance(s, DEFINITIONS)}
+    for statement in every:
         for name in bound_names(statement):
-            found[name] = statement
+            if name not in found or not is_only_a_result(statement, {name}, defined):
+                found[name] = statement
     return found
+
+
+def is_only_a_result(node: ast.stmt, names: Collection[str], defined: Collection[str]) -> bool:
+    """Whether a statement merely puts a result where a function or class of that name was.
+
+    `padding_mask = padding_mask(ids, 0)` and `for train in …` do, in notebooks whose author had no
+    further use for the definition; `train = compile(train)` and `EncoderBlock = MyBlock` define it
+    anew.
+
+    Args:
+        node: a top-level statement.
+        names: those of the names that it binds which matter.
+        defined: the names that the module's functions and classes have.
+    """
+    names = set(names) & set(defined)
+    if not names or isinstance(node, (*DEFINITIONS, ast.Import, ast.ImportFrom)):
+        return False
+    if isinstance(node, (ast.If, ast.Try, ast.With)):
+        inner = [s for s in statements([node]) if s is not node]
+        return all(is_only_a_result(s, names, defined) for s in inner if names & {*bound_names(s)})
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+        return True
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if not all(isinstance(target, ast.Name) for target in targets):
+        return True
+    value = node.value
+    if not isinstance(value, ast.Call):
+        return not isinstance(value, (ast.Name, ast.Attribute, ast.Lambda, ast.IfExp, ast.BoolOp))
+    called = root_name(value.func)
+    mentioned = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    is_wrapped = bool(names & mentioned) and called not in names
+    return not (is_wrapped or called in WRAPPERS or called in set(defined) - names)
+
+
+def root_name(node: ast.AST) -> str | None:
+    """The name that a chain of attributes, items and calls begins with."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def defined_names(sources: Iterable[Source]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Reads a notebook: its code cells in order, each as plain Python with its lines where they were."""
+"""Reads a notebook: its code cells in order, as plain Python with every line where it was."""
 
 import json
 import logging

@@ -12,6 +12,7 @@ from grader.errors import (
     Frame,
     InputError,
     MissingDefinition,
+    PackageNeeded,
     RefusedDefinition,
     StudentCrashed,
     StudentError,
@@ -28,12 +29,18 @@ from grader.intake.definitions import (
 from grader.intake.signatures import Signature, signature_of
 from grader.policy import Use, disallowed_uses
 from grader.sandbox import Limits
+from grader.student.loading import Plan, Way
 from grader.student.order import FORWARD, order_text, other_order
 from grader.worker.answers import FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
 
 T = TypeVar("T")
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
+ABSENT = {
+    "stand-in": "Not installed here, and replaced by what does nothing: {}.",
+    "missing": "Not installed here: {}.",
+    "not handed in": "Imported, but not among the files handed in: {}.",
+}
 
 
 class Session:
@@ -65,10 +72,12 @@ class Session:
         self._launcher = launcher
         self._worker: Worker | None = None
         self._found: set[str] = set()
-        self._loaded = False
+        self._plan = Plan(submission, self.modules, set(self._spelled.values()))
+        self._way: Way | None = None
+        self._absent: dict[str, str] = {}
         self._load_error: StudentError | None = None
         self._downfalls: dict[str, list[StudentError]] = {}
-        self._raised_at_load: list[StudentRaised] = []
+        self._raised_at_load: list[StudentRaised | PackageNeeded] = []
         self._deadline = time.monotonic() + assignment.limits.submission_seconds
         self._check_deadline = self._deadline
         self._call_seconds = assignment.limits.call_seconds
@@ -278,8 +287,52 @@ class Session:
             raise self._load_error
         if self._worker is not None and self._worker.ended is None:
             return self._worker
-        self.end()
         self._once.clear()  # it may hold modules of the worker that is gone
+        try:
+            if self._way is None:
+                self._way = self._settle()
+                self._note_loading(self._way)
+            else:
+                self._load(self._way)
+        except (StudentTimedOut, StudentCrashed) as error:
+            kind = type(error)
+            self._load_error = kind(f"While the module was being loaded: {error}")
+            self._load_error.cause = ("load",)
+            self.end()
+            raise self._load_error from None
+        assert self._worker is not None
+        return self._worker
+
+    def _settle(self) -> Way:
+        """Load the submission in the way that has most of its definitions there.
+
+        What they need comes first. Where that does not end, definitions by themselves do; where
+        some are missing then, or names are looked up as texts, everything is run.
+        """
+        try:
+            self._load(Way.NEEDED)
+        except (StudentTimedOut, StudentCrashed):
+            if not self._plan.differ(Way.NEEDED, Way.DEFINED):
+                raise
+            self._load(Way.DEFINED)
+            return Way.DEFINED
+        found = self._found
+        is_complete = self._plan.defined() <= found and not self._plan.looks_up_by_name()
+        if is_complete or not self._plan.differ(Way.NEEDED, Way.EVERYTHING):
+            return Way.NEEDED
+        try:
+            self._load(Way.EVERYTHING)
+        except (StudentTimedOut, StudentCrashed):
+            pass
+        else:
+            if self._found > found or (self._found == found and self._plan.looks_up_by_name()):
+                return Way.EVERYTHING
+        self._load(Way.NEEDED)
+        return Way.NEEDED
+
+    def _load(self, way: Way) -> None:
+        """Start a worker and have it run the modules."""
+        self.end()
         limits = self.assignment.limits
         self._worker = self._launcher.start(
             Limits(
@@ -288,50 +341,53 @@ class Session:
             ),
             limits.trains,
         )
-        try:
-            self._load(self._worker)
-        except (StudentTimedOut, StudentCrashed) as error:
-            kind = type(error)
-            self._load_error = kind(f"While the module was being loaded: {error}")
-            self._load_error.cause = ("load",)
-            self.end()
-            raise self._load_error from None
-        return self._worker
-
-    def _load(self, worker: Worker) -> None:
-        arguments = {
-            "sources": {
-                path: [[chunk.first_line, chunk.text] for chunk in source.chunks]
-                for path, source in self.submission.sources.items()
-            },
-            "modules": [module.path for module in self.modules],
-            "tolerant": [path for path, s in self.submission.sources.items() if s.is_notebook],
-            "names": list(self._spelled.values()),
-            "root_name": self.submission.name,
-        }
-        answer = worker.request("load", arguments, self.assignment.limits.load_seconds, self._seed)
+        arguments = self._plan.arguments(way)
+        answer = self._worker.request("load", arguments, limits.load_seconds, self._seed)
         try:
             found = {str(name) for name in answer["found"]}
             errors = [raised_by(FaultModel.model_validate(fault)) for _, fault in answer["errors"]]
+            absent = {str(name): str(kind) for name, kind in answer["absent"]}
         except (TypeError, KeyError, ValueError, LookupError):
-            worker.end()
+            self._worker.end()
             raise StudentCrashed("What came back is not an answer.") from None
         self._found = found & set(self._spelled.values())
         self._raised_at_load = errors
-        if not self._loaded:
-            self._note_load_errors(errors)
-        self._loaded = True
+        self._absent = absent
 
-    def _note_load_errors(self, errors: list[StudentRaised]) -> None:
-        for error in errors:
+    def _note_loading(self, way: Way) -> None:
+        """Have the report say what was not run, what raised, and what is not installed."""
+        self.notes.extend(self._plan.notes(way))
+        if way is Way.DEFINED:
+            self.note("What the definitions need came to no end, so they alone were run.")
+        for error in self._raised_at_load:
             place = self.locate(error.frames[-1]) if error.frames else None
-            text = f"Code at top level raised {error}. What was defined before it is graded."
-            self.note(text, place)
+            if isinstance(error, PackageNeeded):
+                self.note(str(error), place)
+            else:
+                self.note(
+                    f"Code at top level raised {error}. What else is defined is graded.", place
+                )
+        for kind, text in ABSENT.items():
+            names = [name for name, of in self._absent.items() if of == kind]
+            if names:
+                self.note(text.format(", ".join(names[:12])))
 
-    def _missing(self, name: str) -> MissingDefinition:
+    def devices(self) -> list[Frame]:
+        """The lines that asked for a device that is not there, since this was last asked."""
+        if self._worker is None:
+            return []
+        found, self._worker.devices = self._worker.devices, []
+        return found
+
+    def _missing(self, name: str) -> StudentError:
         sources = self.submission.sources.values()
         if self.spelling(name) in defined_names(sources) and self._raised_at_load:
             return self._never_defined(name)
+        for note in self.submission.notes:
+            if name in note.defines:
+                broken = MissingDefinition(name)
+                broken.args = (f"`{name}` stands in {note.location}, which could not be read",)
+                return broken
         near = nearest_definition(self.assignment, name, sources)
         if near is None:
             return MissingDefinition(name)
@@ -342,12 +398,26 @@ class Session:
             error.args = (f"{error}, and it asks for a {wanted}",)
         return error
 
-    def _never_defined(self, name: str) -> MissingDefinition:
+    def _never_defined(self, name: str) -> StudentError:
         """The error for what the source defines, and loading it did not."""
-        first = self._raised_at_load[0]
-        why = f"`{self.spelling(name)}` was never defined, because the module raised {first}"
+        error = self._raised_in(name)
+        if isinstance(error, PackageNeeded):
+            return PackageNeeded(str(error), error.frames)
+        why = f"`{self.spelling(name)}` was never defined, because the module raised {error}"
         for note in self.submission.broken.values():
             why += f". {note.message}"
-        error = MissingDefinition(name, frames=first.frames[-1:])
-        error.args = (why.rstrip("."),)
-        return error
+        missing = MissingDefinition(name, frames=error.frames[-1:])
+        missing.args = (why.rstrip("."),)
+        return missing
+
+    def _raised_in(self, name: str) -> StudentRaised | PackageNeeded:
+        """What was raised while the module was loaded, by a definition's own statement if any."""
+        for module in self.modules:
+            statement = definitions(module).get(self.spelling(name))
+            if statement is None:
+                continue
+            for error in self._raised_at_load:
+                lines = {frame.line for frame in error.frames if frame.file == module.path}
+                if lines & set(range(statement.lineno, (statement.end_lineno or 0) + 1)):
+                    return error
+        return self._raised_at_load[0]

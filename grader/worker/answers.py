@@ -8,7 +8,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from safetensors import SafetensorError, deserialize
 
-from grader.errors import Frame, StudentRaised
+from grader.errors import Frame, PackageNeeded, StudentRaised
 from grader.worker.protocol import MAX_DEPTH, ProtocolError
 
 DTYPES = {
@@ -142,15 +142,23 @@ class Answer(_Strict):
     id: int
     value: Node = None
     fault: FaultModel | None = None
+    devices: Annotated[list[FrameModel], Field(max_length=20)] = []
 
 
 for _model in (_Sequence, _Dict, _Fields, Answer):
     _model.model_rebuild()
 
 
-def raised_by(fault: FaultModel) -> StudentRaised:
+def frames_of(models: Iterable[FrameModel]) -> tuple[Frame, ...]:
+    """Frames as ours."""
+    return tuple(Frame(frame.file, frame.line, frame.function) for frame in models)
+
+
+def raised_by(fault: FaultModel) -> StudentRaised | PackageNeeded:
     """The exception of the student's code, as one of ours."""
-    frames = tuple(Frame(frame.file, frame.line, frame.function) for frame in fault.frames)
+    frames = frames_of(fault.frames)
+    if fault.type == "PackageMissing":
+        return PackageNeeded(fault.message, frames)
     return StudentRaised(fault.type, fault.message, frames)
 
 

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any, Literal
 
-from grader.errors import StudentCrashed, StudentTimedOut, WorkerUnavailable
+from grader.errors import Frame, StudentCrashed, StudentTimedOut, WorkerUnavailable
 from grader.sandbox import Limits
 
 ZYGOTE = Path(__file__).with_name("zygote.py")
@@ -102,6 +102,7 @@ class Worker:
         self._end = end
         self._number = 0
         self.output = output
+        self.devices: list[Frame] = []  # lines that asked for a device that is not there
         self.ended: End | None = None
 
     def request(
@@ -121,7 +122,7 @@ class Worker:
             StudentCrashed: the worker ended, or answered nonsense; it is ended.
         """
         from grader.worker import protocol
-        from grader.worker.answers import raised_by, read_answer
+        from grader.worker.answers import frames_of, raised_by, read_answer
 
         if self.ended is not None:
             raise StudentCrashed(f"The student's code cannot be asked any more: {self.ended}.")
@@ -145,6 +146,7 @@ class Worker:
         if self.output.flooded.is_set():
             self.end()
             raise self._flooded()
+        self.devices += frames_of(answer.devices)
         if answer.fault is not None:
             raise raised_by(answer.fault)
         return value
@@ -237,6 +239,8 @@ class Launcher(abc.ABC):
             "OPENBLAS_NUM_THREADS": "1",
             "CUDA_VISIBLE_DEVICES": "",
             "MPLBACKEND": "Agg",
+            "PIP_NO_INDEX": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         }
 
     def _work_folder(self) -> str:

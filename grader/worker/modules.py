@@ -1,19 +1,26 @@
 """Imports the student's modules from memory, the way a run from their own folder would.
 
 Only standard library: this runs in the worker. Sources are compiled from the very text that the
-trusted side read. A module is one object however it is imported: as `layers`, as `src.layers`, or
-as `.layers` from a neighbour.
+trusted side read, statement by statement, and only those statements that are to be run. A module is
+one object however it is imported: as `layers`, as `src.layers`, or as `.layers` from a neighbour.
 """
 
+import __future__
+
+import ast
+import builtins
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import linecache
 import sys
 import types
+import warnings
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
+
+from grader.worker.standins import Inert, StandIns, guarded_lines
 
 ROOT = "/submission/"  # what the file names of student code begin with; no such folder exists
 PACKAGE = "__submission__"  # the package that the submission's root folder is, for relative imports
@@ -21,11 +28,28 @@ HIDDEN = {"grader", "reference", "assignments", "student_template"}
 
 
 class Chunk:
-    """A part of a source that is executed by itself: a whole `.py` file, or one notebook cell."""
+    """A part of a source: a whole `.py` file, or one notebook cell.
 
-    def __init__(self, first_line: int, text: str) -> None:
+    Args:
+        first_line: its first line in the whole source.
+        text: its text.
+        kept: indexes of the statements that are run; None for all.
+    """
+
+    def __init__(self, first_line: int, text: str, kept: Sequence[int] | None = None) -> None:
         self.first_line = first_line
         self.text = text
+        self.kept = kept
+
+    def tree(self) -> ast.Module:
+        """What is run of it, with line numbers of the whole source."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(self.text)
+        if self.kept is not None:
+            tree.body = [tree.body[index] for index in self.kept]
+        ast.increment_lineno(tree, self.first_line - 1)
+        return tree
 
 
 class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -35,8 +59,7 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sources: for each path relative to the submission's root, its chunks in order.
         entry: path of the module that is graded; its folder and the folders above it, up to the
             root, are where absolute imports are looked up.
-        tolerant: paths of modules in which a chunk that raises lets the next ones run, as a
-            notebook's cells do.
+        tolerant: paths of modules in which a statement that raises lets the next ones run.
         root_name: the root folder's own name, under which its modules may import each other.
     """
 
@@ -55,18 +78,26 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._loaded: dict[str, types.ModuleType] = {}
         self._paths: dict[str, str] = {}
         self.errors: list[tuple[str, BaseException]] = []
+        self._guarded: dict[str, set[int]] = {}
+        self.stand_ins = StandIns(ROOT, PACKAGE, self._guarded)
         for path, chunks in sources.items():
             text = "".join(chunk.text for chunk in chunks)
-            lines = text.splitlines(keepends=True)
+            lines = [f"{line}\n" for line in text.split("\n")]
             linecache.cache[ROOT + path] = (len(text), None, lines, ROOT + path)
 
     def install(self) -> None:
-        """Serve imports from now on.
+        """Serve imports from now on, and what a notebook's shell provides.
 
         The submission's modules go before installed ones, as a script's folder does, but not before
-        what is loaded already: so its `math.py` or `torch.py` replaces nothing.
+        what is loaded already: so its `math.py` or `torch.py` replaces nothing. A module that lies
+        in another folder of the submission goes after installed ones, and what is nowhere to be
+        found is replaced by a stand-in.
         """
         sys.meta_path.insert(0, self)
+        sys.meta_path.append(_Elsewhere(self))
+        self.stand_ins.install()
+        for name in ("display", "get_ipython"):
+            setattr(builtins, name, Inert(name))
 
     def load(self, path: str) -> types.ModuleType:
         """Run the module at `path`; what it raises is kept in `errors`, and the module stays.
@@ -155,6 +186,20 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         spec.submodule_search_locations = [ROOT + folder]
         return spec
 
+    def find_elsewhere(self, fullname: str) -> importlib.machinery.ModuleSpec | None:
+        """The module of that name in whatever folder: the longest end of its name that fits."""
+        parts = fullname.removeprefix(f"{PACKAGE}.").split(".")
+        for start in range(len(parts)):
+            end = "/".join(parts[start:])
+            files = [f"{end}.py", f"{end}/__init__.py", f"{end}.ipynb"]
+            fitting = [p for p in self._sources if any(f"/{p}".endswith(f"/{f}") for f in files)]
+            if fitting:
+                return self._spec(fullname, min(fitting, key=lambda p: (p.count("/"), p)))
+            folders = [f for f in self._folders if f"/{f}".endswith(f"/{end}")]
+            if folders:
+                return self._package(fullname, min(folders, key=lambda f: (f.count("/"), f)))
+        return None
+
     # loader
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
@@ -169,18 +214,22 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return
         self._loaded[path] = module
         module.__file__ = ROOT + path
+        flags = 0
         try:
             for chunk in self._sources[path]:
-                self._run(chunk, path, module)
+                tree = chunk.tree()
+                self._guarded.setdefault(ROOT + path, set()).update(guarded_lines(tree))
+                for statement in tree.body:
+                    flags |= _future_flags(statement)
+                    self._run(statement, flags, path, module)
         except BaseException:
             del self._loaded[path]
             raise
 
-    def _run(self, chunk: Chunk, path: str, module: types.ModuleType) -> None:
-        padded = "\n" * (chunk.first_line - 1) + chunk.text
+    def _run(self, statement: ast.stmt, flags: int, path: str, module: types.ModuleType) -> None:
         try:
-            code = compile(padded, ROOT + path, "exec", dont_inherit=True)
-            exec(code, module.__dict__)
+            tree = ast.Module([statement], type_ignores=[])
+            exec(compile(tree, ROOT + path, "exec", flags, dont_inherit=True), module.__dict__)
         except BaseException as error:
             if path not in self._tolerant:
                 raise
@@ -190,3 +239,28 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The text of a module, for `inspect` and `torch.jit`."""
         path = self._paths.get(name)
         return "".join(chunk.text for chunk in self._sources[path]) if path else None
+
+
+class _Elsewhere(importlib.abc.MetaPathFinder):
+    """Finds modules in other folders of the submission than those that imports are relative to."""
+
+    def __init__(self, modules: StudentModules) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002
+        target: Any = None,  # noqa: ARG002
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The module's spec, or None."""
+        return self._modules.find_elsewhere(fullname)
+
+
+def _future_flags(statement: ast.stmt) -> int:
+    """The compiler's flags that a `from __future__ import …` sets for what follows."""
+    flags = 0
+    if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+        for alias in statement.names:
+            flags |= getattr(getattr(__future__, alias.name, None), "compiler_flag", 0)
+    return flags

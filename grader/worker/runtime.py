@@ -19,6 +19,7 @@ from safetensors.torch import load as load_safetensors
 
 from grader.worker.binding import OMITTED, bind
 from grader.worker.counting import OperationCounter
+from grader.worker.devices import OnCpu
 from grader.worker.modules import PACKAGE, ROOT, Chunk, StudentModules
 from grader.worker.protocol import (
     Channel,
@@ -44,6 +45,7 @@ class Runtime:
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
         self._norms: dict[int, list[float]] = {}
+        self._on_cpu: OnCpu | None = None
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "load": self._load,
             "call": self._call,
@@ -74,13 +76,24 @@ class Runtime:
             self._reset(request["seed"])
             arguments = decode(request["arguments"], tensors, self._objects.__getitem__)
             answer["value"] = encoder.encode(self._operations[request["operation"]](arguments))
+            answer["devices"] = self._places()
             frame = pack(answer, encoder.tensors)
         except BaseException as error:
             answer.pop("value", None)
             answer["fault"] = describe(error)
+            answer["devices"] = self._places()
             frame = pack(answer, {})
         _flush()
         return frame
+
+    def _places(self) -> list[dict[str, Any]]:
+        """The student's lines that asked for a device that is not there, each told once."""
+        if self._on_cpu is None:
+            return []
+        places, self._on_cpu.places = self._on_cpu.places, []
+        return [
+            {"file": clean_text(file, 300), "line": line, "function": ""} for file, line in places
+        ]
 
     def _keep(self, value: Any) -> int | None:
         """Keep modules for later requests; everything else is only described."""
@@ -103,9 +116,15 @@ class Runtime:
     # operations
 
     def _load(self, arguments: dict[str, Any]) -> Any:
-        """Run the submission's modules; answers which of the wanted names there are."""
+        """Run the submission's modules; answers which of the wanted names there are.
+
+        Answers, too, what raised on the way, and what stand-ins took the place of.
+        """
+        if arguments.get("on_cpu"):
+            self._on_cpu = OnCpu(ROOT)
+            self._on_cpu.enter()
         sources = {
-            path: [Chunk(line, text) for line, text in chunks]
+            path: [Chunk(*chunk) for chunk in chunks]
             for path, chunks in arguments["sources"].items()
         }
         order: list[str] = arguments["modules"]
@@ -117,6 +136,9 @@ class Runtime:
         return {
             "found": [name for name in arguments["names"] if self._find(name) is not None],
             "errors": [[path, describe(error)] for path, error in finder.errors],
+            "absent": [
+                [clean_text(name, 100), kind] for name, kind in finder.stand_ins.used.items()
+            ],
         }
 
     def _find(self, name: str) -> Any:

@@ -25,6 +25,8 @@ NEEDED = [
     "worker.protocol",
     "worker.counting",
     "worker.tracing",
+    "worker.standins",
+    "worker.devices",
     "worker.modules",
     "worker.binding",
     "worker.runtime",
