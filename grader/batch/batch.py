@@ -4,11 +4,12 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from grader.assignment import Assignment
+from grader.batch.roster import Roster
 from grader.batch.submissions import Found
 from grader.errors import InputError
 from grader.grading import Grader
@@ -19,16 +20,34 @@ from grader.report.terminal import points, remark
 from grader.worker.client import Launcher
 
 GRADEBOOK = "gradebook.csv"
+WHOSE = ("file", "student", "attempt", "late")  # columns that say what was handed in, and by whom
 MARKS = "marks.json"  # what persons gave; it outlives every regrading
 
 
 @dataclass(frozen=True)
 class ClassRow:
-    """A submission's line in the gradebook: its id, the name that it had on disk, its report."""
+    """A submission's line in the gradebook.
+
+    Attributes:
+        id: the submission's.
+        file: the name that it had on disk.
+        report: what grading it came to.
+        student: ids of those who handed it in, with spaces between; "" where nobody says.
+        attempt: which attempt it is, where the site tells them apart.
+        late: whether the site marks it as late.
+    """
 
     id: str
     file: str
     report: Report
+    student: str = ""
+    attempt: str = ""
+    late: bool = False
+
+    @property
+    def students(self) -> list[str]:
+        """The ids of those who handed it in."""
+        return self.student.split()
 
 
 def grade_class(
@@ -38,6 +57,7 @@ def grade_class(
     launcher: Launcher,
     secret: str = "",
     done: Callable[[ClassRow], None] | None = None,
+    roster: Roster | None = None,
 ) -> list[ClassRow]:
     """Grade submissions one after the other.
 
@@ -48,6 +68,7 @@ def grade_class(
         launcher: starts workers.
         secret: what inputs are drawn from besides public names.
         done: called with each as it finishes.
+        roster: the class list; its ids take the place of the site's, where it has them.
 
     Returns:
         A row for every submission, in their order.
@@ -59,18 +80,23 @@ def grade_class(
         raise InputError(f"{reports} cannot be made a folder: {error.strerror}.") from None
     rows: list[ClassRow] = []
     marks = load_marks(out / MARKS)
-    names = {submission.id: submission.path.name for submission in found}
+    named = {submission.id: submission for submission in found}
 
     def read() -> Iterator[tuple[str, Submission | InputError]]:
         for submission in found:
             try:
-                yield submission.id, reading.read(submission.path, submission.id)
+                yield (
+                    submission.id,
+                    reading.read(submission.path, submission.id, submission.inside),
+                )
             except InputError as error:
                 yield submission.id, error
 
     def finish(report: Report) -> None:
         marked = with_marks(report, marks.of(report.submission))
-        row = ClassRow(report.submission, names[report.submission], marked)
+        of = named[report.submission]
+        student = of.student if roster is None else _in_roster(roster, of)
+        row = ClassRow(of.id, of.file, marked, student, of.attempt, of.late)
         write_atomically(reports / f"{row.id}.json", marked.to_json())
         rows.append(row)
         if done is not None:
@@ -104,7 +130,7 @@ def mark_in_class(out: Path, submission: str, check: str, score: Decimal, commen
         raise InputError(f"{out} has no report of {submission!r}: there is {known or 'none'}.")
     file = out / "reports" / f"{submission}.json"
     report = mark_report(chosen.report, file, out / MARKS, check, score, comment)
-    marked = ClassRow(chosen.id, chosen.file, report)
+    marked = replace(chosen, report=report)
     rows = [marked if row is chosen else row for row in rows]
     _write_gradebook(out / GRADEBOOK, [m.id for m in chosen.report.milestones], rows)
     return marked
@@ -137,16 +163,23 @@ def _read_class(out: Path) -> list[ClassRow]:
     """The class as its gradebook lists it, with the reports as they are on disk."""
     try:
         with open(out / GRADEBOOK, encoding="utf-8", newline="") as file:
-            listed = [(row["submission"], row["file"]) for row in csv.DictReader(file)]
+            listed = [
+                {key: _uncell(row[key]) for key in ("submission", *WHOSE)}
+                for row in csv.DictReader(file)
+            ]
     except (OSError, UnicodeDecodeError, KeyError, csv.Error):
         raise InputError(f"{out} holds no gradebook: name the --out of a class.") from None
-    rows = []
-    for cell, file_cell in listed:
-        name = _uncell(cell)
-        rows.append(
-            ClassRow(name, _uncell(file_cell), load_report(out / "reports" / f"{name}.json"))
+    return [
+        ClassRow(
+            row["submission"],
+            row["file"],
+            load_report(out / "reports" / f"{row['submission']}.json"),
+            row["student"],
+            row["attempt"],
+            row["late"] == "late",
         )
-    return rows
+        for row in listed
+    ]
 
 
 def load_report(path: Path) -> Report:
@@ -180,7 +213,7 @@ def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]
     writer.writerow(
         [
             "submission",
-            "file",
+            *WHOSE,
             "status",
             "score",
             "max_score",
@@ -197,6 +230,9 @@ def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]
             [
                 _cell(row.id),
                 _cell(row.file),
+                _cell(row.student),
+                _cell(row.attempt),
+                "late" if row.late else "",
                 report.status,
                 points(report.score),
                 points(report.max_score),
@@ -207,6 +243,18 @@ def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]
             ]
         )
     write_atomically(path, text.getvalue())
+
+
+def _in_roster(roster: Roster, submission: Found) -> str:
+    """The ids of a submission's students as the class list has them, or else as the site has them.
+
+    Where no site says whose it is, its file's name does, if that is an id of the class list.
+    """
+    if not submission.student:
+        row = roster.find(PurePosixPath(submission.file).stem)
+        return row.key if row else ""
+    rows = [(roster.find(student), student) for student in submission.student.split()]
+    return " ".join(row.key if row else student for row, student in rows)
 
 
 def misconceptions(report: Report) -> list[str]:

@@ -1,12 +1,19 @@
-"""Which submissions some paths hold, and the name of each."""
+"""Which submissions some paths hold: the id of each, whose it is, and which attempt."""
 
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.intake.files import ENDINGS, IGNORED
+from grader.batch.layouts import Entry, Layout, last_attempts, recognise
+from grader.errors import InputError
+from grader.intake import Reading, archives
+from grader.intake.files import ending, is_junk
 
 MAX_NAME = 80  # characters, so that a file's name stays below 255 bytes whatever its script
+MAX_LISTED = 200_000  # files of a folder that are looked at to recognise a download
+LISTED_DEPTH = 6
 
 
 @dataclass(frozen=True)
@@ -15,49 +22,161 @@ class Found:
 
     Attributes:
         id: unique in the batch, and fit for a file's name.
-        path: its file or folder.
+        path: its file or folder; or the download that holds it.
+        inside: the part of the download that it is, from path in it to path in the download; None
+            for all of `path`.
+        student: whose it is, as the course site has it; several for a group, with spaces between;
+            "" where nobody says.
+        attempt: which attempt counts, where the site tells attempts apart.
+        late: whether the site marks it as late.
     """
 
     id: str
     path: Path
+    inside: dict[str, str] | None = None
+    student: str = ""
+    attempt: str = ""
+    late: bool = False
+
+    @property
+    def file(self) -> str:
+        """What it is called on disk."""
+        if self.inside:
+            return next(iter(self.inside.values()))
+        return self.path.name
+
+
+@dataclass
+class Hand:
+    """What some paths hold.
+
+    Attributes:
+        found: the submissions, one a student where the site says who that is.
+        earlier: ids of students of whom an earlier attempt was left out, once for each.
+        ignored: names of files that are no submission, where no course site made the names.
+        others: how many files of downloads are no submission.
+        sites: the course sites whose downloads were recognised.
+    """
+
+    found: list[Found] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    others: int = 0
+    sites: list[str] = field(default_factory=list)
 
 
 def find_submissions(paths: list[Path], out: Path | None = None) -> list[Found]:
-    """The submissions that the paths hold: a file is one, and so is each child of a folder.
+    """The submissions that the paths hold, as `survey` finds them."""
+    with Reading() as reading:
+        return survey(paths, reading, out).found
+
+
+def survey(paths: list[Path], reading: Reading, out: Path | None = None) -> Hand:
+    """What the paths hold: submissions, and what was left out.
+
+    A file or an archive is a submission, so is a git checkout, and so is each child of any other
+    folder. The download of a course site, a folder or an archive, holds one for each student.
 
     Two with the same name get different ids, so that none overwrites the other. A path that is not
     there, or a folder that holds nothing, counts as one submission, so that its report says so.
 
     Args:
         paths: files and folders.
+        reading: looks into archives.
         out: where reports are written; it is no submission.
     """
-    found: list[Path] = []
+    hand = Hand()
+    unnamed: list[Found] = []
     for path in paths:
-        children = sorted(path.iterdir()) if path.is_dir() else []
-        children = [c for c in children if _is_submission(c) and not _is_same(c, out)]
-        found.extend(children or [path])
+        layout = _layout(path, reading)
+        if layout is not None:
+            unnamed += _downloaded(path, layout, reading, hand)
+        elif path.is_dir() and not (path / ".git").exists():
+            children = [child for child in sorted(path.iterdir()) if not _is_same(child, out)]
+            fitting = [child for child in children if _is_submission(child)]
+            hand.ignored += [
+                c.name
+                for c in children
+                if c.is_file() and not c.name.startswith(".") and c not in fitting
+            ]
+            unnamed += [Found(child.resolve().name, child) for child in fitting or [path]]
+        else:
+            unnamed.append(Found(path.resolve().name, path))
     taken: set[str] = set()
-    result = []
-    for path in found:
-        name = re.sub(r"[^\w.\-]+", "_", path.resolve().name)[:MAX_NAME] or "submission"
+    for submission in unnamed:
+        name = re.sub(r"[^\w.\-]+", "_", submission.id)[:MAX_NAME] or "submission"
         number, unique = 1, name
         while unique.casefold() in taken:
             number += 1
             unique = f"{name}-{number}"
         taken.add(unique.casefold())
-        result.append(Found(unique, path))
-    return result
+        hand.found.append(
+            Found(
+                unique,
+                submission.path,
+                submission.inside,
+                submission.student,
+                submission.attempt,
+                submission.late,
+            )
+        )
+    return hand
 
 
-def left_out(paths: list[Path]) -> list[str]:
-    """The names of files in the folders that are no submission, hidden ones aside."""
-    children = [child for path in paths if path.is_dir() for child in sorted(path.iterdir())]
-    return [
-        c.name
-        for c in children
-        if c.is_file() and not c.name.startswith(".") and not _is_submission(c)
-    ]
+def _layout(path: Path, reading: Reading) -> Layout | None:
+    """The layout of a course site's download; None for anything else."""
+    if path.is_dir():
+        return recognise(_listed(path), path.resolve().name)
+    if path.is_file() and path.name.lower().endswith(archives.ENDINGS):
+        try:
+            names = reading.names(path)
+        except InputError:
+            return None  # its report will say why
+        return recognise(names, path.stem)
+    return None
+
+
+def _listed(root: Path) -> Iterator[str]:
+    """The files below a folder, as far as they matter to what layout it has."""
+    count = 0
+    for folder, subfolders, names in os.walk(root):
+        here = Path(folder).relative_to(root)
+        if ".git" in subfolders:
+            yield (here / ".git" / "HEAD").as_posix()
+        subfolders[:] = [s for s in subfolders if s == ".github" or not is_junk(s)]
+        if len(here.parts) >= LISTED_DEPTH:
+            subfolders.clear()
+        for name in names:
+            count += 1
+            if count > MAX_LISTED:
+                return
+            yield (here / name).as_posix()
+
+
+def _downloaded(path: Path, layout: Layout, reading: Reading, hand: Hand) -> Iterator[Found]:
+    """The submissions of a download, the last attempt of each student."""
+    submitters = {}
+    if layout.site == "gradescope" and layout.metadata is not None:
+        submitters = reading.submitters(path, layout.metadata)
+    entries = [_whose(entry, submitters.get(entry.student)) for entry in layout.entries]
+    entries.sort(key=lambda entry: (entry.student, entry.attempt))
+    counting, earlier = last_attempts(Layout(layout.site, entries, layout.others))
+    hand.earlier += [entry.student for entry in earlier]
+    hand.others += len(layout.others)
+    hand.sites.append(layout.site)
+    for entry in counting:
+        where, inside = path, dict(entry.names)
+        if path.is_dir() and list(inside) == [""]:
+            where, inside = path / inside[""], {}
+        yield Found(entry.student, where, inside or None, entry.student, entry.attempt, entry.late)
+
+
+def _whose(entry: Entry, submitters: tuple[list[str], str] | None) -> Entry:
+    """An attempt with its submitters' ids and its time, where the download has them."""
+    if submitters is None or not submitters[0]:
+        return entry
+    students, when = submitters
+    return Entry(" ".join(sorted(students)), when, entry.names, entry.late)
 
 
 def _is_same(path: Path, other: Path | None) -> bool:
@@ -65,6 +184,7 @@ def _is_same(path: Path, other: Path | None) -> bool:
 
 
 def _is_submission(path: Path) -> bool:
-    if path.name.startswith(".") or path.name in IGNORED:
+    if is_junk(path.name):
         return False
-    return path.is_dir() or path.suffix in ENDINGS
+    name = path.name.lower()
+    return path.is_dir() or ending(name) is not None or name.endswith(archives.ENDINGS)

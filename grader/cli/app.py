@@ -4,7 +4,8 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -119,13 +120,17 @@ def check(
         _expect_writable(Path(str(json_file)))
     with Reading() as reading, make_launcher() as launcher:  # it imports torch meanwhile
         name = path.resolve().name
-        read = reading.begin(path, name)
+        read = reading.begin(path, name, neighbours=True)
         from grader.assignment import load_assignment, recognise
+        from grader.assignment.candidates import candidates, without
 
         submission = read()
+        chosen = load_assignment(assignment) if assignment else recognise(submission)
+        several = candidates(submission, chosen)
+        if len(several) > 1:
+            submission = without(submission, several, _choose(several, path))
         from grader.grading import Grader
 
-        chosen = load_assignment(assignment) if assignment else recognise(submission)
         milestones = _milestones(chosen, milestone)
         _expect_definitions(submission, chosen)
         with _progress(chosen, quiet=json_file == "-") as progress:
@@ -156,13 +161,24 @@ def grade(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the reports.")],
     assignment: AssignmentOption = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(
+            "--roster", metavar="FILE", help="The class list, a CSV with a column of ids."
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 1,
 ) -> None:
     """Grade many submissions into a folder of reports and a gradebook."""
-    from grader.batch.submissions import find_submissions, left_out
+    from grader.batch.roster import read_roster
+    from grader.batch.submissions import survey
+    from grader.intake import Reading
     from grader.worker.client import make_launcher
 
-    found = find_submissions(paths, out)
+    students = read_roster(roster) if roster is not None else None
+    with Reading() as reading:
+        hand = survey(paths, reading, out)
+    found = hand.found
     if jobs > 1:
         print(
             "grader: --jobs has no effect yet: submissions are graded one at a time.",
@@ -187,12 +203,14 @@ def grade(
             number += 1
             errors.print(f"[{number:>{width}}/{len(found)}] {class_line(row.report)}", markup=False)
 
-        ignored = left_out(paths)
-        if ignored:
-            errors.print(f"No Python, left out: {', '.join(ignored)}", markup=False)
-        rows = grade_class(found, chosen, out, launcher, _secret(), done)
+        for line in _told(hand):
+            errors.print(line, markup=False)
+        rows = grade_class(found, chosen, out, launcher, _secret(), done, students)
     console.print(class_table([row.report for row in rows]))
     console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
+    if students is not None:
+        for line in _unmatched(students, rows):
+            errors.print(line, markup=False)
     missing = [path for path in paths if not path.exists()]
     for path in missing:
         errors.print(f"There is no file or folder {path}: check the path.", markup=False)
@@ -438,6 +456,26 @@ def _awaits_mark(milestone: str, check: Any) -> bool:
     return milestone == MILESTONE and check.status == "review"
 
 
+def _choose(several: list[str], path: Path) -> str:
+    """Which of several modules a person means; asks on a terminal, and is an error elsewhere."""
+    from grader.report.terminal import printable
+
+    names = [printable(name) for name in several]
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        example = shlex.quote(str(path / several[0]))
+        raise InputError(
+            f"{path} holds {len(several)} modules that could be graded: {', '.join(names)}. Name "
+            f"one, as in `grader check {example}`; `grader grade` grades each."
+        )
+    print(f"{path} holds {len(several)} modules that could be graded:", file=sys.stderr)
+    for number, name in enumerate(names, start=1):
+        print(f"  {number}  {name}", file=sys.stderr)
+    number = 0
+    while not 0 < number <= len(several):
+        number = int(typer.prompt("Which one", type=int, err=True))
+    return several[number - 1]
+
+
 def _milestones(assignment: Any, milestone: str | None) -> list[str]:
     known = list(assignment.milestone_ids)
     if milestone is None:
@@ -496,6 +534,46 @@ def _counted(total: int) -> Callable[[Any], None]:
     return done
 
 
+def _told(hand: Any) -> Iterator[str]:
+    """What a teacher should know about the paths that were named, a line each."""
+    from grader.report.terminal import printable
+
+    for site in dict.fromkeys(hand.sites):
+        yield f"A download of {site.replace('-', ' ')}: a submission for each student."
+    if hand.earlier:
+        yield f"Earlier attempts, left out: {printable(_listed(hand.earlier))}"
+    if hand.ignored:
+        yield f"No Python, left out: {printable(', '.join(hand.ignored))}"
+    if hand.others:
+        yield f"Files of the download that are no submission, left out: {hand.others}"
+
+
+def _unmatched(students: Any, rows: list[Any]) -> Iterator[str]:
+    """Who is in the class list without a submission, and which submissions are in no list."""
+    from grader.report.terminal import printable
+
+    found = {row.key for row in students.rows}
+    handed_in = {student for row in rows for student in row.students}
+    absent = [row.key for row in students.rows if row.key not in handed_in]
+    strangers = [row.id for row in rows if not set(row.students) & found]
+    if absent:
+        yield f"In the class list without a submission: {printable(_listed(absent))}"
+    if strangers:
+        yield f"Submissions of nobody in the class list: {printable(_listed(strangers))}"
+    if students.ambiguous:
+        yield f"Ids that two rows of the class list share: {printable(_listed(students.ambiguous))}"
+    if students.without_id:
+        lines = ", ".join(map(str, students.without_id[:20]))
+        yield f"Lines of the class list without an id: {lines}"
+
+
+def _listed(ids: Sequence[str]) -> str:
+    """Ids in a line, each once, with how often."""
+    counts = Counter(ids)
+    texts = [name if count == 1 else f"{name} ({count})" for name, count in counts.items()]
+    return ", ".join(texts[:40]) + (f" and {len(texts) - 40} more" if len(texts) > 40 else "")
+
+
 def _recognise_any(found: list[Any]) -> Any:
     """The assignment that the first recognisable submission of a class is for."""
     from grader.assignment import assignment_ids, load_assignment, recognise
@@ -508,7 +586,7 @@ def _recognise_any(found: list[Any]) -> Any:
     with Reading() as reading:
         for submission in found:
             try:
-                return recognise(reading.read(submission.path, submission.id))
+                return recognise(reading.read(submission.path, submission.id, submission.inside))
             except InputError as error:
                 if "--assignment" in str(error):
                     reason = str(error)

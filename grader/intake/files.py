@@ -5,7 +5,7 @@ Nothing is unpacked to disk, and no link is followed.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from grader.errors import InputError
@@ -70,6 +70,8 @@ def collect(path: Path, inside: Mapping[str, str] | None = None) -> Gathered:
     name = writable(os.fsdecode(path.name) or str(path))
     if path.is_dir():
         found, what = _folder(path), f"The folder {path}"
+        if inside is not None:
+            found, inside = _chosen(path, inside), dict(zip(inside, inside, strict=True))
     else:
         head = _head(path)
         if archives.is_archive(head):
@@ -141,6 +143,17 @@ def _folder(root: Path) -> Iterator[Entry]:
                 yield _on_disk(path, (here / name).as_posix())
 
 
+def _chosen(root: Path, inside: Mapping[str, str]) -> Iterator[Entry]:
+    """Those files of a folder that are meant, by their names in the submission."""
+    for ours, theirs in inside.items():
+        path = root / theirs
+        if path.is_dir() and not path.is_symlink():
+            for entry in _folder(path):
+                yield replace(entry, name=f"{ours}/{entry.name}".lstrip("/"))
+        elif path.is_file() or path.is_symlink():
+            yield _on_disk(path, ours)
+
+
 def _part(found: Iterator[Entry], inside: Mapping[str, str]) -> Iterator[Entry]:
     """Those of the entries that are meant, by their names in the submission."""
     for entry in found:
@@ -151,7 +164,7 @@ def _part(found: Iterator[Entry], inside: Mapping[str, str]) -> Iterator[Entry]:
                 name = f"{ours}/{entry.name.removeprefix(theirs)}".replace("//", "/").strip("/")
             else:
                 continue
-            yield Entry(name, entry.size, entry.read, entry.left_out)
+            yield replace(entry, name=name)
 
 
 def _gathered(found: Iterable[Entry], what: str, may_nest: bool) -> Gathered:

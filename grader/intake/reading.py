@@ -20,7 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import InputError
-from grader.intake.files import collect
+from grader.intake import archives
+from grader.intake.files import collect, ending
+from grader.intake.metadata import gradescope_submitters
+from grader.intake.neighbours import with_neighbours
 from grader.intake.reader import read
 from grader.intake.submission import Chunk, Location, Note, Source, Submission
 from grader.intake.text import writable
@@ -54,6 +57,7 @@ class Reading:
         what: Path | Mapping[str, bytes],
         name: str,
         inside: Mapping[str, str] | None = None,
+        neighbours: bool = False,
     ) -> Callable[[], Submission]:
         """Have a submission read while the caller does other things; call the result to get it.
 
@@ -63,6 +67,7 @@ class Reading:
             what: where it lies, or its files' contents by relative path.
             name: what it is called in reports.
             inside: the part of the folder or archive that is meant, as for `collect`.
+            neighbours: whether what a file imports from its folder belongs to it.
 
         Returns:
             A function that raises InputError when it is none, or when reading it takes more than
@@ -70,12 +75,38 @@ class Reading:
         """
         request: dict[str, Any] = {"name": writable(name), "inside": inside and dict(inside)}
         if isinstance(what, Path):
-            request["path"] = base64.b64encode(os.fsencode(what.absolute())).decode()
-            request["shown"] = str(what)
+            request |= {"neighbours": neighbours, **_place(what)}
         else:
             request["files"] = {
                 path: base64.b64encode(data).decode() for path, data in what.items()
             }
+        answer = self._send(request)
+        return lambda: _submission(answer())
+
+    def names(self, archive: Path) -> list[str]:
+        """The paths of the files in an archive; raises InputError."""
+        request = {"name": archive.name, "list": True, **_place(archive)}
+        names: list[str] = self._send(request)()["names"]
+        return names
+
+    def submitters(self, download: Path, metadata: str) -> dict[str, tuple[list[str], str]]:
+        """Whose the submissions of a Gradescope export are: ids and time by submission's number.
+
+        Empty where the metadata cannot be read.
+
+        Args:
+            download: the export, a folder or an archive.
+            metadata: the path of its `submission_metadata.yml` in it.
+        """
+        request = {"name": metadata, "metadata": metadata, **_place(download)}
+        try:
+            found = self._send(request)()["submitters"]
+        except InputError:
+            return {}
+        return {number: (ids, when) for number, (ids, when) in found.items()}
+
+    def _send(self, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        """Send a request; what is returned waits for the answer."""
         process = self._process or self._start()
         assert process.stdin is not None
         try:
@@ -84,11 +115,11 @@ class Reading:
         except OSError:
             pass  # it has ended, as asking for its answer will show
 
-        def answer() -> Submission:
+        def answer() -> dict[str, Any]:
             found = self._answer(process, request["name"])
             if "refused" in found:
                 raise InputError(**found["refused"])
-            return _submission(found)
+            return found
 
         return answer
 
@@ -140,6 +171,14 @@ class Reading:
         self.close()
 
 
+def _place(path: Path) -> dict[str, str]:
+    """A path as a request has it, and as messages show it."""
+    return {
+        "path": base64.b64encode(os.fsencode(path.absolute())).decode(),
+        "shown": str(path),
+    }
+
+
 def _submission(answer: dict[str, Any]) -> Submission:
     """The submission that an answer describes."""
     return Submission(
@@ -173,23 +212,28 @@ def serve() -> None:
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    path = Path(os.fsdecode(base64.b64decode(request.get("path", ""))))
     try:
-        if "path" in request:
-            path = Path(os.fsdecode(base64.b64decode(request["path"])))
-            try:
+        try:
+            if "list" in request:
+                return {"names": [writable(e.name) for e in archives.entries(path, path.name)]}
+            if "metadata" in request:
+                return {"submitters": gradescope_submitters(path, request["metadata"])}
+            if "files" in request:
+                files = {p: base64.b64decode(data) for p, data in request["files"].items()}
+                return dataclasses.asdict(read(files, request["name"]))
+            if request["neighbours"] and path.is_file() and ending(path.name):
+                gathered = with_neighbours(path)
+            else:
                 gathered = collect(path, request["inside"])
-            except InputError as error:  # it names the path as this process was told it
+            return dataclasses.asdict(read(gathered.files, request["name"], gathered.notes))
+        except InputError as error:  # it names the path as this process was told it
+            if "shown" in request:
                 error.args = (str(error).replace(str(path), request["shown"]),)
-                raise
-            files, notes = gathered.files, gathered.notes
-        else:
-            files = {p: base64.b64decode(data) for p, data in request["files"].items()}
-            notes = ()
-        submission = read(files, request["name"], notes)
+            raise
     except InputError as error:
         place = {"file": error.file, "line": error.line, "cell": error.cell}
         return {"refused": {"message": writable(str(error)), **place}}
-    return dataclasses.asdict(submission)
 
 
 def _limit_memory() -> None:

@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from grader.batch import find_submissions, grade_class
-from grader.batch.submissions import left_out
+from grader.batch.submissions import survey
 from grader.errors import InputError
-from grader.intake import gather
+from grader.intake import Reading, gather
 from grader.report import read_report
 
 
@@ -50,7 +50,8 @@ def test_the_folder_of_the_reports_is_no_submission(tmp_path):
 def test_what_is_left_out_of_a_folder_is_told(tmp_path):
     for name in ("a.py", "essay.docx", ".hidden"):
         (tmp_path / name).write_text("")
-    assert left_out([tmp_path]) == ["essay.docx"]
+    with Reading() as reading:
+        assert survey([tmp_path], reading).ignored == ["essay.docx"]
 
 
 def test_a_name_that_is_too_long_for_a_report_is_cut(tmp_path):
