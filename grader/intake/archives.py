@@ -145,6 +145,8 @@ def _tar(file: IO[bytes], head: bytes, name: str) -> Iterator[Entry]:
             linked = member.islnk() or member.issym()
             special = "a link" if linked else None if member.isfile() else "no file"
             yield Entry(inner, member.size, read, special or _outside(inner))
+    while stream.read(2**20):
+        pass  # a compressed stream has its checksum at its end
 
 
 def _outside(name: str) -> str | None:

@@ -121,7 +121,8 @@ def _file(lines: list[str], first: int, source: str) -> Cell:
 def _unprompt(lines: list[str]) -> None:
     """Take away the prompts of a session that was pasted, where every statement has one."""
     written = [line for line in lines if line.strip()]
-    if written and PROMPT.match(written[0]) and not _is_python(lines):
+    prompt = PROMPT.match(written[0]) if written else None
+    if prompt and (prompt[0].startswith("In [") or not _is_python(lines)):  # In[3]: int is Python
         lines[:] = [PROMPT.sub(r"\1", line, count=1) for line in lines]
 
 

@@ -107,7 +107,8 @@ def plain_name(name: str) -> str:
 
 def is_junk(name: str) -> bool:
     """Whether a path is of the kind that systems and tools leave behind: caches, hidden files."""
-    return any(part in IGNORED or part.startswith(".") for part in PurePosixPath(name).parts)
+    parts = [part for part in PurePosixPath(name).parts if part != ".."]
+    return any(part in IGNORED or part.startswith(".") for part in parts)
 
 
 def _head(path: Path) -> bytes:

@@ -87,7 +87,8 @@ def _cells(path: str, text: str) -> Iterator[tuple[int, str]]:
         reason = str(error).split(":")[0] if isinstance(error, ValueError) else "nested too deeply"
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise _unreadable(path, f"{writable(reason)[:80]}{where}") from None
-    cells = _upgraded(text) or _as_they_are(data)
+    has_version = isinstance(data, dict) and "nbformat" in data
+    cells = (_upgraded(text) if has_version else None) or _as_they_are(data)
     if cells is None:
         raise _unreadable(path, "it holds no cells")
     for number, (kind, source) in enumerate(cells, start=1):

@@ -66,7 +66,11 @@ def test_neither_a_class_nor_a_value_stands_for_a_function(text):
 
 
 def test_the_last_binding_of_a_name_decides():
-    assert spelled("def fit(m): ...\nfit = fit(model)", "train") == "train"
+    assert spelled("def fit(m): ...\nfit = make(fit)", "train") == "train"
+
+
+def test_a_result_under_the_name_of_its_function_decides_nothing():
+    assert spelled("def fit(m): ...\nfit = fit(model)", "train") == "fit"
 
 
 def test_of_several_other_names_the_likeliest_that_is_written_counts():

@@ -66,7 +66,7 @@ def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assig
         "syntax.py": "def f(:",
         "empty.py": "",
         "notebook.ipynb": "no json",
-        "exits.py": right + "import os\nos._exit(0)\n",
+        "exits.py": right + "import os\nclass Config:\n    path = os._exit(0)\n",
         "=cmd.py": right.replace("scores / math.sqrt(query.shape[-1])", "scores"),
     }
     folder, out = tmp_path / "class", tmp_path / "out"

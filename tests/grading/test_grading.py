@@ -239,8 +239,9 @@ def test_attention_may_return_output_and_weights_in_any_form_which_is_noted_once
     assert failing(report) == {}
     names = ("scaled_dot_product_attention", "MultiHeadAttention")
     expected = [f"`{name}` returns {form}" for name in names] if form else []
-    assert [finding.message for finding in report.findings] == expected
-    assert all(finding.location.line > right.count("\n") for finding in report.findings)
+    notes = [finding for finding in report.findings if finding.kind == "note"]
+    assert [note.message for note in notes] == expected
+    assert all(note.location.line > right.count("\n") for note in notes)
 
 
 def test_a_stub_blocks_only_what_needs_it(grade_text, right):
@@ -281,18 +282,28 @@ def test_the_submissions_whole_time_is_limited(assignment, launcher, right):
 def test_an_endless_import_is_one_time_out_and_the_rest_is_blocked(assignment, launcher, right):
     limits = assignment.limits.model_copy(update={"load_seconds": 0.5})
     quick = assignment.model_copy(update={"limits": limits})
-    data = (right + "\nwhile True:\n    pass\n").encode()
-    report = Grader(quick, launcher).grade({"a.py": data}, "a")
+    endless = (
+        "def forever(f):\n    while True: pass\n"  # what is needed to define the first of them
+    )
+    report = Grader(quick, launcher).grade(
+        {"a.py": (endless + "@forever\n" + right[right.index("def") :]).encode()}, "a"
+    )
     statuses = list(failing(report).values())
     assert statuses.count("timed_out") == 1
     assert set(statuses) == {"timed_out", "blocked"}
 
 
 def test_an_error_at_top_level_is_noted_and_what_was_defined_is_graded(grade_text, right):
-    report = grade_text(right + "\nopen('no such file')\n")
+    needed = "\nclass Data:\n    text = open('no such file')\n\nprint(text)\n"
+    report = grade_text(right + needed)
     assert report.code_is_right
-    assert "FileNotFoundError" in report.findings[0].message
-    assert report.findings[0].location.line == right.count("\n") + 2
+    left_out, raised = report.findings
+    assert (
+        left_out.message
+        == f"Not run, since nothing that is graded needs it: line {right.count(chr(10)) + 5}."
+    )
+    assert "FileNotFoundError" in raised.message
+    assert raised.location.line == right.count("\n") + 3
 
 
 def test_a_failure_points_to_the_line(grade_text, right):
@@ -354,11 +365,24 @@ def test_a_syntax_error_in_the_work_is_told_and_not_the_template_beside_it(grade
 
 
 def test_a_failing_import_is_named_as_the_reason(grade_text, right):
-    report = grade_text("import no_such_module\n" + right)
-    first = report.checks()[0]
-    assert "No module named 'no_such_module'" in first.message
-    assert first.misconception is None
-    assert first.location.line == 1
+    report = grade_text(
+        "from no_such_module import attention\n"
+        + right.replace(
+            "heads, weights = scaled_dot_product_attention(", "heads, weights = attention("
+        )
+    )
+    missed = failing(report)
+    assert missed["layer_shapes"] == "review"
+    row = next(check for check in report.checks() if check.id == "layer_shapes")
+    assert row.message == "It needs `no_such_module`, which is not installed here."
+    assert row.misconception is None
+    assert {m.id for m in report.milestones if m.score == m.max_score} >= {"heads", "attention"}
+
+
+def test_an_import_that_nothing_needs_costs_nothing(grade_text, right):
+    report = grade_text("import no_such_module as nothing\n" + right + "\nnothing.plot(3)\n")
+    assert report.code_is_right
+    assert "Not installed here: no_such_module." in [f.message for f in report.findings]
 
 
 def test_one_exception_is_explained_once_with_the_call_that_raised(grade_text, right):

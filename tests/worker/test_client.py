@@ -246,6 +246,7 @@ def test_the_worker_sees_neither_the_callers_environment_nor_the_project(worker,
         "PATH", "HOME", "TMPDIR", "TEMP", "LANG", "PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE",
         "PYTHONUTF8", "PYTHONWARNINGS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "LC_CTYPE",
         "OPENBLAS_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MPLBACKEND", "TZ", "LD_LIBRARY_PATH",
+        "PIP_NO_INDEX", "PIP_DISABLE_PIP_VERSION_CHECK",
         "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR",
     }  # fmt: skip
     assert Path(folder) != Path.cwd()
