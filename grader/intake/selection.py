@@ -37,6 +37,8 @@ class Statement:
         needs_now: names of the module that running it looks up.
         needs_later: names of the module that the functions in it look up when they are called.
         changes: names whose objects it changes in place: attributes, items, entries.
+        sets: names of the module that its function binds or changes when it is called.
+        calls: names of functions of the module that it calls.
         by_name: whether it can look names up that are nowhere written as such.
     """
 
@@ -45,6 +47,8 @@ class Statement:
     needs_now: set[str] = field(default_factory=set)
     needs_later: set[str] = field(default_factory=set)
     changes: set[str] = field(default_factory=set)
+    sets: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
     by_name: bool = False
 
     @property
@@ -90,14 +94,6 @@ class Selection:
     left_out: tuple[ast.stmt, ...]
     by_name: bool
 
-    def binds(self, names: Collection[str]) -> bool:
-        """Whether a statement that was left out binds any of the names."""
-        return any(
-            isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in names
-            for statement in self.left_out
-            for n in ast.walk(statement)
-        )
-
 
 def select(source: Source, wanted: Collection[str] | None, only_now: bool = False) -> Selection:
     """What of a source is run to have some of its names.
@@ -127,6 +123,7 @@ def _kept(every: list[Statement], wanted: Collection[str] | None, only_now: bool
     roots = set(defined if wanted is None else wanted)
     needed = set(roots)
     kept: set[int] = set()
+    sets = {name: s.sets for s in every if s.is_definition for name in s.binds - roots}
 
     def is_needed(statement: Statement) -> bool:
         if statement.is_import or _raises(statement.node):
@@ -135,7 +132,8 @@ def _kept(every: list[Statement], wanted: Collection[str] | None, only_now: bool
         if binds and not is_only_a_result(statement.node, binds & roots, defined):
             return True
         sets_library = statement.changes & imported and not statement.needs_now - imported
-        return bool(statement.changes & needed - imported or sets_library)
+        changes = statement.changes.union(*(sets.get(name, ()) for name in statement.calls))
+        return bool(changes & needed - imported or sets_library)
 
     grown = True
     while grown:
@@ -227,6 +225,12 @@ def _statement(node: ast.stmt, flags: int, patching: set[str]) -> Statement:
         return statement
     _read_code(code, statement, runs_now=True)
     statement.changes = set(_changed(node, patching))
+    if isinstance(node, ast.FunctionDef):
+        changed = {name for inner in node.body for name in _changed(inner, patching)}
+        statement.sets |= changed & statement.needs_later
+    else:
+        calls = [n.func for n in _running_now(node) if isinstance(n, ast.Call)]
+        statement.calls = {f.id for f in calls if isinstance(f, ast.Name)}
     return statement
 
 
@@ -246,8 +250,10 @@ def _read_code(code: types.CodeType, statement: Statement, runs_now: bool) -> No
         elif instruction.opname in STORES:
             if is_class and instruction.opname == "STORE_NAME":
                 own.add(name)
-            elif runs_now or instruction.opname == "STORE_GLOBAL":
+            elif runs_now:
                 statement.binds.add(name)
+            elif instruction.opname == "STORE_GLOBAL":
+                statement.sets.add(name)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             is_function = bool(constant.co_flags & 0x1) and not constant.co_name.startswith("<")
