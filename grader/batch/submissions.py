@@ -41,9 +41,8 @@ class Found:
     @property
     def file(self) -> str:
         """What it is called on disk."""
-        if self.inside:
-            return next(iter(self.inside.values()))
-        return self.path.name
+        name = next(iter(self.inside.values())) if self.inside else self.path.name
+        return os.fsencode(name).decode("utf-8", "replace")
 
 
 @dataclass

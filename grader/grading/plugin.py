@@ -29,8 +29,6 @@ from grader.grading.titles import PREFIX
 from grader.report import Status
 from grader.student import Session, Student
 
-HARD_CODED = ("cuda",)  # the cause, which costs one check
-
 
 @dataclass
 class Outcome:
@@ -57,10 +55,17 @@ class Outcome:
 
 @dataclass
 class Run:
-    """The checks of one submission."""
+    """The checks of one submission.
+
+    Attributes:
+        session: the submission.
+        outcomes: what each check came to.
+        devices: for each check that passed, the lines that asked for a device that is not there.
+    """
 
     session: Session
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    devices: dict[str, list[Frame]] = field(default_factory=dict)
 
 
 class GradingPlugin:
@@ -149,6 +154,7 @@ class GradingPlugin:
                 for name, items in self._items.items():
                     self._progress(name)
                     self._run.outcomes[name] = self._run_check(self._checks[name], items)
+                self._fail_for_a_device()
             finally:
                 student_session.end()
             self._done(self._run)
@@ -169,24 +175,26 @@ class GradingPlugin:
             outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
             if outcome.status != "passed":
                 return self._with_order(check, self._once(check, outcome))
-        return self._on_any_device(Outcome("passed"))
+        asked = self._run.session.devices()
+        if asked:
+            self._run.devices.setdefault(check.id, asked)
+        return Outcome("passed")
 
-    def _on_any_device(self, outcome: Outcome) -> Outcome:
-        """The outcome of a check that passed, but for the first one that asked for a GPU.
+    def _fail_for_a_device(self) -> None:
+        """Have the first check that asked for a GPU, and passed, fail.
 
-        What asks for one runs on the CPU here, so that the rest can be graded.
+        What asks for one ran on the CPU, so that everything else could be graded.
         """
         assert self._run is not None
+        if not self._run.devices:
+            return
         session = self._run.session
-        asked = session.devices()
-        if not asked or HARD_CODED in self._seen:
-            return outcome
-        self._seen[HARD_CODED] = ""
+        check, asked = next(iter(self._run.devices.items()))
         lines = ", ".join(dict.fromkeys(str(session.locate(frame)) for frame in asked[:5]))
         message = f"Hard-coded CUDA ({lines}): it was run on the CPU, and so is the rest."
         session.note(message, session.locate(asked[0]))
         sentence = sentence_of("cuda-only") or ""
-        return Outcome(
+        self._run.outcomes[check] = Outcome(
             "failed", f"{message} {sentence}", misconception="cuda-only", frames=(asked[0],)
         )
 

@@ -11,7 +11,7 @@ from grader.intake import Note, Source, Submission
 from grader.intake.definitions import DEFINITIONS, definitions
 from grader.intake.selection import Selection, select
 
-DEVICES = re.compile(r"\b(?:cuda|mps|xpu)\b")
+DEVICES = re.compile(r"\b(?:cuda|mps|xpu)\b|\.to\(\s*(?:device\s*=\s*)?\d")
 MAX_RANGES = 12  # of lines or cells in a note
 
 

@@ -30,6 +30,19 @@ class OnCpu(TorchFunctionMode):
         self.__enter__()  # type: ignore[no-untyped-call]
         torch.set_default_device = self._no_default
         torch.cuda.synchronize = lambda *_, **__: None
+        move = torch.nn.Module.to
+
+        def to(module: Any, *args: Any, **kwargs: Any) -> Any:
+            """In place of `Module.to`, which takes a device apart before any tensor is asked."""
+            if args and self._is_absent(args[0], number=True):
+                self._note()
+                args = ("cpu", *args[1:])
+            if self._is_absent(kwargs.get("device"), number=True):
+                self._note()
+                kwargs["device"] = "cpu"
+            return move(module, *args, **kwargs)
+
+        torch.nn.Module.to = to  # type: ignore[method-assign,assignment]
 
     def _no_default(self, device: Any) -> None:
         """In place of `torch.set_default_device`."""

@@ -45,6 +45,7 @@ DATA = frozenset(
 )
 PROGRESS = {"tqdm", "alive_progress", "fastprogress", "progressbar", "progress", "enlighten"}
 REPLACED = {"torch.utils.tensorboard": "tensorboard"}  # what fails inside an installed package
+IMPORTING = {"<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"}
 CATCHING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -110,7 +111,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _is_wanted(self) -> bool:
         """Whether the import stands in student code, on a line where it may not fail."""
         frame = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        while frame is not None and frame.f_code.co_filename in IMPORTING:
             frame = frame.f_back  # type: ignore[assignment]
         if frame is None or not frame.f_code.co_filename.startswith(self._root):
             return False
