@@ -27,6 +27,7 @@ OTHER_CELLS = {
     "%%shell", "%%manim",
 }  # fmt: skip
 FILE_CELLS = {"%%writefile", "%%file"}
+COMMAND = re.compile(r"\s*([\w-]+)\s+[-\w./~$\"'{]")
 COMMANDS = {  # what IPython runs without a sign before it, and what was pasted from a terminal
     "pip", "pip3", "conda", "mamba", "uv", "ls", "cd", "pwd", "cp", "mv", "rm", "mkdir", "rmdir",
     "cat", "git", "wget", "curl", "unzip", "apt", "apt-get", "python", "python3", "nvidia-smi",
@@ -141,7 +142,8 @@ def _shell_line(lines: list[str], near: int) -> int | None:
             stripped = lines[row].strip()
             if stripped.startswith(("!", "%", "?")) or ASSIGNED.match(lines[row]):
                 return row
-            if HELP.match(lines[row]) or stripped.partition(" ")[0] in COMMANDS:
+            command = COMMAND.match(lines[row])
+            if HELP.match(lines[row]) or (command and command[1] in COMMANDS):
                 return row
     return None
 

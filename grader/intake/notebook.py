@@ -14,7 +14,7 @@ from grader.intake.submission import Chunk, Location, Note, Source
 from grader.intake.text import hidden_directions, writable
 
 DEFINED = re.compile(r"^[ \t]*(?:class|def|async def)[ \t]+(\w+)", re.MULTILINE)
-CONFLICT = re.compile(r"^[ \t\"]*(?:<{7}|={7}|>{7})(?: |\\n|$)", re.MULTILINE)
+CONFLICT = re.compile(r"^[ \t\"]*(?:<{7}|>{7})(?: |\\n|$)", re.MULTILINE)
 
 
 def read(path: str, text: str) -> tuple[list[Source], list[Note]]:
@@ -76,14 +76,8 @@ def _cells(path: str, text: str) -> Iterator[tuple[int, str]]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        conflict = CONFLICT.search(text)
-        if conflict:
-            line = text.count("\n", 0, conflict.start()) + 1
-            raise InputError(
-                f"{path} holds the markers of a merge conflict (line {line}): resolve it in a text "
-                "editor, or save the notebook again from Jupyter.",
-                path,
-            ) from None
+        if CONFLICT.search(text):
+            raise conflict(path, text) from None
         reason = str(error).split(":")[0] if isinstance(error, ValueError) else "nested too deeply"
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise _unreadable(path, f"{writable(reason)[:80]}{where}") from None
@@ -94,6 +88,18 @@ def _cells(path: str, text: str) -> Iterator[tuple[int, str]]:
     for number, (kind, source) in enumerate(cells, start=1):
         if kind == "code":
             yield number, _text(source)
+
+
+def conflict(path: str, text: str) -> InputError:
+    """The refusal of a text that holds the markers of a merge conflict."""
+    found = CONFLICT.search(text)
+    line = text.count("\n", 0, found.start()) + 1 if found else 1
+    return InputError(
+        f"{path} holds the markers of a merge conflict (line {line}): decide for one side in a "
+        "text editor, and save it again.",
+        path,
+        line,
+    )
 
 
 def _unreadable(path: str, reason: str) -> InputError:

@@ -1,12 +1,17 @@
 """Turns the bytes of files into a `Submission`: decodes, parses, and notes what was left out."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 
 from grader.errors import InputError
 from grader.intake import notebook
+from grader.intake.cells import read_cell
+from grader.intake.notebook import CONFLICT, conflict
 from grader.intake.submission import Chunk, Location, Note, Source, Submission
 from grader.intake.text import decode, hidden_directions, parse, shown_line, writable
+
+SHELL = re.compile(r"^[ \t]*[!%]\w", re.MULTILINE)
 
 
 def read(files: Mapping[str, bytes], name: str, notes: Iterable[Note] = ()) -> Submission:
@@ -61,8 +66,9 @@ def _read_sources(path: str, data: bytes) -> tuple[list[Source], list[Note]]:
         return notebook.read(path, text)
     if not text.endswith("\n"):
         text += "\n"
-    _check_syntax(path, text)
-    notes = [
+    text, skipped = _as_python(path, text)
+    notes = [Note("skipped", f"Left out: {what}", Location(path, row)) for row, what in skipped]
+    notes += [
         Note("review", f"{name} makes this line read otherwise than it runs.", Location(path, line))
         for line, name in hidden_directions(text)
     ]
@@ -75,10 +81,20 @@ def _is_notebook(text: str) -> bool:
     return text.lstrip().startswith("{") and has_cells and '"nbformat"' in text
 
 
-def _check_syntax(path: str, text: str) -> None:
+def _as_python(path: str, text: str) -> tuple[str, list[tuple[int, str]]]:
+    """The text as Python, and what was left out: shell lines of a notebook saved as a module."""
     try:
         parse(text)
+        return text, []
     except SyntaxError as error:
+        if SHELL.search(text):
+            try:
+                cell = read_cell(text)
+                return cell.text, cell.skipped
+            except SyntaxError as other:  # what is wrong apart from these lines
+                error = other
+        if CONFLICT.search(text):
+            raise conflict(path, text) from None
         line, reason = error.lineno, writable(error.msg)
         if line is None:
             raise InputError(f"{path} cannot be parsed ({reason}).", path) from None

@@ -38,7 +38,7 @@ T = TypeVar("T")
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
 ABSENT = {
     "stand-in": "Not installed here, and replaced by what does nothing: {}.",
-    "missing": "Not installed here: {}.",
+    "missing": "Imported, but not installed here (nor handed in): {}.",
     "not handed in": "Imported, but not among the files handed in: {}.",
 }
 

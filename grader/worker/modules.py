@@ -218,6 +218,7 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             for chunk in self._sources[path]:
                 tree = chunk.tree()
+                _stay_within(tree, len(PurePosixPath(path).parts))
                 self._guarded.setdefault(ROOT + path, set()).update(guarded_lines(tree))
                 for statement in tree.body:
                     flags |= _future_flags(statement)
@@ -255,6 +256,13 @@ class _Elsewhere(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """The module's spec, or None."""
         return self._modules.find_elsewhere(fullname)
+
+
+def _stay_within(tree: ast.Module, depth: int) -> None:
+    """Have relative imports that go above the submission's root go to the root."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level > depth:
+            node.level = depth
 
 
 def _future_flags(statement: ast.stmt) -> int:

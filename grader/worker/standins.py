@@ -126,8 +126,11 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         elif top in INERT or spec.name in REPLACED:
             stand_in = Progress(spec.name) if top in PROGRESS else Inert(spec.name)
         else:
-            kind = Data if top in DATA else Missing
-            stand_in = kind(spec.name, top, "is not installed here")
+            if top in DATA:
+                stand_in = Data(spec.name, top, "is not installed here")
+            else:
+                why = "is not installed here and was not handed in"
+                stand_in = Missing(spec.name, top, why)
         if "." not in spec.name or spec.name in REPLACED:
             self.used[spec.name] = "stand-in" if isinstance(stand_in, Inert) else "missing"
         elif top == self._package:
@@ -294,6 +297,13 @@ class Missing(StandIn):
     def __exit__(self, *_: object) -> None:
         pass  # there is no way in
 
+    @classmethod
+    def __torch_function__(cls, func: Any, kinds: Any, args: Any = (), named: Any = None) -> Any:
+        for value in (*args, *(named or {}).values()):
+            if isinstance(value, Missing):
+                Missing.__call__(value)
+        raise PackageMissing(f"{func} needs what is not installed here.")
+
 
 class Data(Missing):
     """Brings data, or would: calling it is no matter until a value of it is needed."""
@@ -305,7 +315,7 @@ class Data(Missing):
 
 USES = [
     "iter", "next", "len", "bool", "enter", "contains", "mro_entries", "float", "int", "index",
-    "array", "torch_function", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "matmul",
+    "array", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "matmul",
     "rmatmul", "neg", "lt", "gt", "le", "ge", "setitem",
 ]  # fmt: skip
 for _use in USES:

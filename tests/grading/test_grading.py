@@ -374,7 +374,10 @@ def test_a_failing_import_is_named_as_the_reason(grade_text, right):
     missed = failing(report)
     assert missed["layer_shapes"] == "review"
     row = next(check for check in report.checks() if check.id == "layer_shapes")
-    assert row.message == "It needs `no_such_module`, which is not installed here."
+    assert (
+        row.message
+        == "It needs `no_such_module`, which is not installed here and was not handed in."
+    )
     assert row.misconception is None
     assert {m.id for m in report.milestones if m.score == m.max_score} >= {"heads", "attention"}
 
@@ -382,7 +385,9 @@ def test_a_failing_import_is_named_as_the_reason(grade_text, right):
 def test_an_import_that_nothing_needs_costs_nothing(grade_text, right):
     report = grade_text("import no_such_module as nothing\n" + right + "\nnothing.plot(3)\n")
     assert report.code_is_right
-    assert "Not installed here: no_such_module." in [f.message for f in report.findings]
+    assert "Imported, but not installed here (nor handed in): no_such_module." in [
+        f.message for f in report.findings
+    ]
 
 
 def test_one_exception_is_explained_once_with_the_call_that_raised(grade_text, right):

@@ -105,3 +105,21 @@ def test_lines_are_counted_as_python_counts_them():
         read({"a.py": data}, "a")
     assert info.value.line == 2
     assert str(info.value).endswith("def f(:")
+
+
+def test_a_module_with_a_notebooks_shell_lines_is_read_without_them():
+    data = b"!pip install einops\nimport torch\n%matplotlib inline\nif True:\n    !ls\nx = 1\n"
+    submission = read({"a.py": data}, "a")
+    assert [note.location.line for note in submission.notes] == [1, 3, 5]
+    assert submission.sources["a.py"].tree.body[-1].lineno == 6
+
+
+def test_a_syntax_error_beside_shell_lines_is_still_one():
+    with pytest.raises(InputError, match="line 2 is not valid"):
+        read({"a.py": b"!pip install einops\nexport = = 1\n"}, "a")
+
+
+def test_a_merge_conflict_in_a_module_is_named():
+    with pytest.raises(InputError, match=r"merge conflict \(line 2\)") as info:
+        read({"a.py": b"x = 1\n<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> main\n"}, "a")
+    assert info.value.line == 2

@@ -114,7 +114,7 @@ def test_what_is_needed_of_a_module_that_is_not_there_is_told(load, use):
     finder, _ = load("import no_such\nimport no_such.module\n" + use)
     ((_, error),) = finder.errors
     assert isinstance(error, PackageMissing)
-    assert str(error) == "It needs `no_such`, which is not installed here."
+    assert str(error) == "It needs `no_such`, which is not installed here and was not handed in."
 
 
 def test_importing_it_alone_is_no_matter(load):
@@ -189,3 +189,8 @@ def test_a_notebooks_shell_is_there_and_does_nothing(load):
 def test_a_stand_in_shows_what_it_is():
     assert repr(Inert("wandb.run")) == "<stand-in for wandb.run>"
     assert ROOT.endswith("/")
+
+
+def test_a_relative_import_above_the_root_means_the_root(load):
+    finder, module = load("from ...layers import value\n", layers="value = 3\n")
+    assert (finder.errors, module.value) == ([], 3)
