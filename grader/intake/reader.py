@@ -84,15 +84,12 @@ def _is_notebook(text: str) -> bool:
 def _as_python(path: str, text: str) -> tuple[str, list[tuple[int, str]]]:
     """The text as Python, and what was left out: shell lines of a notebook saved as a module."""
     try:
+        if SHELL.search(text):
+            cell = read_cell(text)
+            return cell.text, cell.skipped
         parse(text)
         return text, []
     except SyntaxError as error:
-        if SHELL.search(text):
-            try:
-                cell = read_cell(text)
-                return cell.text, cell.skipped
-            except SyntaxError as other:  # what is wrong apart from these lines
-                error = other
         if CONFLICT.search(text):
             raise conflict(path, text) from None
         line, reason = error.lineno, writable(error.msg)
