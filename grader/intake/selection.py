@@ -24,6 +24,7 @@ LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBA
 STORES = {"STORE_NAME", "STORE_GLOBAL"}
 CHANGING = {"append", "extend", "add", "update", "setdefault", "insert", "register", "__setitem__"}
 BY_NAME = {"globals", "eval", "exec"}  # what finds names that nobody can foresee
+MAKING = {"exec", "globals", "vars", "locals", "eval", "get_ipython"}
 GIVEN = {*dir(builtins), "__name__", "__file__", "__doc__", "display", "get_ipython"}
 
 
@@ -88,11 +89,13 @@ class Selection:
         kept: for each chunk the indexes of the statements that are run.
         left_out: the statements that are not, and that do something.
         by_name: whether what is needed can look names up that are nowhere written as such.
+        makes_names: whether what is left out can define names that are nowhere written as such.
     """
 
     kept: tuple[tuple[int, ...], ...]
     left_out: tuple[ast.stmt, ...]
     by_name: bool
+    makes_names: bool
 
 
 def select(source: Source, wanted: Collection[str] | None, only_now: bool = False) -> Selection:
@@ -113,6 +116,7 @@ def select(source: Source, wanted: Collection[str] | None, only_now: bool = Fals
         ),
         left_out=tuple(s.node for s in every if id(s) not in chosen and s.does_something),
         by_name=any(s.by_name for s in every if id(s) in needed),
+        makes_names=any(_makes_names(s.node) for s in every if id(s) not in chosen),
     )
 
 
@@ -167,6 +171,15 @@ def _that_cost_nothing(every: list[Statement], kept: set[int]) -> set[int]:
                 absent -= statement.binds
                 grown = True
     return added
+
+
+def _makes_names(node: ast.stmt) -> bool:
+    """Whether a statement can define names of its module that it does not write as such."""
+    return any(
+        (isinstance(n, ast.Name) and n.id in MAKING)
+        or (isinstance(n, ast.Attribute) and n.attr in ("__dict__", "modules"))
+        for n in _running_now(node)
+    )
 
 
 def _raises(node: ast.stmt) -> bool:

@@ -94,6 +94,10 @@ class Plan:
         """Whether graded code can look names up that are nowhere written as such."""
         return any(self._selection(m.path, Way.NEEDED).by_name for m in self._modules)
 
+    def makes_names(self) -> bool:
+        """Whether what is left out can define names that are nowhere written as such."""
+        return any(self._selection(m.path, Way.NEEDED).makes_names for m in self._modules)
+
     def differ(self, way: Way, other: Way) -> bool:
         """Whether one way runs other statements than another."""
         return self._run(way) != self._run(other)

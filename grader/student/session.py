@@ -317,7 +317,8 @@ class Session:
             self._load(Way.DEFINED)
             return Way.DEFINED
         found = self._found
-        is_complete = self._plan.defined() <= found and not self._plan.looks_up_by_name()
+        wanted = set(self._spelled.values()) if self._plan.makes_names() else self._plan.defined()
+        is_complete = wanted <= found and not self._plan.looks_up_by_name()
         if is_complete or not self._plan.differ(Way.NEEDED, Way.EVERYTHING):
             return Way.NEEDED
         try:

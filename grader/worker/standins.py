@@ -99,10 +99,12 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         target: Any = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         """A stand-in, where student code imports what is not there and does not provide for it."""
-        parent = fullname.rpartition(".")[0]
-        if isinstance(sys.modules.get(parent), StandInModule) or self._is_wanted():
+        parent, _, _ = fullname.rpartition(".")
+        if isinstance(sys.modules.get(parent), StandInModule):
             return self.spec(fullname)
-        return None
+        if parent and not f"{parent}.".startswith(f"{self._package}."):
+            return None  # what an installed package does not have is no module of its own
+        return self.spec(fullname) if self._is_wanted() else None
 
     def spec(self, fullname: str) -> importlib.machinery.ModuleSpec:
         """The spec of a stand-in."""

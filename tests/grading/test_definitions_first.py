@@ -71,6 +71,23 @@ def test_a_definition_that_only_running_makes_has_everything_run(grade_text, rig
     assert report.code_is_right
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "globals()['split_heads'] = _split",
+        "exec('split_heads = _split')",
+        "import sys\nsys.modules[__name__].split_heads = _split",
+        "import sys\nsetattr(sys.modules[__name__], 'split_heads', _split)",
+        "vars().update(split_heads=_split)",
+    ],
+)
+def test_names_that_only_running_makes_are_found(grade_text, right, made):
+    text = right.replace("def split_heads(", "def _split(").replace(
+        "split_heads(self", "_split(self"
+    )
+    assert grade_text(text + "\n" + made + "\n").code_is_right
+
+
 def test_a_helper_is_run_as_far_as_others_mention_it(grade_text, right):
     config = "import json\nscale = json.loads('1')\ndata = open('no such file')\n"
     text = "from config import scale\n" + right.replace("/ math.sqrt(", "/ scale / math.sqrt(")

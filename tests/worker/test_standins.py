@@ -194,3 +194,9 @@ def test_a_stand_in_shows_what_it_is():
 def test_a_relative_import_above_the_root_means_the_root(load):
     finder, module = load("from ...layers import value\n", layers="value = 3\n")
     assert (finder.errors, module.value) == ([], 3)
+
+
+@pytest.mark.parametrize("text", ["from torch.nn import NoSuch", "import torch.no_such"])
+def test_what_an_installed_package_does_not_have_is_an_error(load, text):
+    finder, _ = load(text)
+    assert type(finder.errors[0][1]) in (ImportError, ModuleNotFoundError)
