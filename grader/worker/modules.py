@@ -148,8 +148,6 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if first == PACKAGE:
             return self._find(fullname, rest, ["."])
         found = self._find(fullname, fullname, self._roots)
-        if found is None and first == self._root_name:
-            found = self._find(fullname, rest, ["."])
         if found is None and first in HIDDEN:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
         return found
@@ -187,7 +185,14 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return spec
 
     def find_elsewhere(self, fullname: str) -> importlib.machinery.ModuleSpec | None:
-        """The module of that name in whatever folder: the longest end of its name that fits."""
+        """The module of that name in whatever folder: the longest end of its name that fits.
+
+        The root folder's own name stands for the root.
+        """
+        first, _, rest = fullname.partition(".")
+        found = self._find(fullname, rest, ["."]) if first == self._root_name else None
+        if found is not None:
+            return found
         parts = fullname.removeprefix(f"{PACKAGE}.").split(".")
         for start in range(len(parts)):
             end = "/".join(parts[start:])

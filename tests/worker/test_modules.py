@@ -139,3 +139,8 @@ def test_the_projects_own_packages_are_hidden_unless_the_student_has_one(submiss
     )
     assert module.assignments.mine
     assert module.hidden
+
+
+def test_a_root_folder_named_like_an_installed_package_hides_nothing(submission):
+    _, module = submission({"a.py": "import wave\nfrom wave import open"}, "a.py", root_name="wave")
+    assert module.wave.__file__.endswith("wave.py")
