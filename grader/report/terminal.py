@@ -1,5 +1,6 @@
 """The report as a student reads it in a terminal."""
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -31,6 +32,8 @@ WORDS = {
     "review": "a person must look",
 }
 
+COMMAND = re.compile(r"(?<!\S)(?:::(?=[A-Za-z][\w-]*(?:\s|::))|##\[)")  # of a GitHub workflow
+
 
 def points(value: Decimal) -> str:
     """Points without trailing zeros: "2.5", "3"."""
@@ -39,13 +42,13 @@ def points(value: Decimal) -> str:
 
 
 def printable(text: str) -> str:
-    """Text that came from a submission, without control characters that a terminal would obey."""
-    return "".join(
-        c
-        if c in "\n\t" or (c.isprintable() and not 0x202A <= ord(c) <= 0x202E)
-        else f"\\x{ord(c):02x}"
-        for c in text
-    )
+    """Text that came from a submission, without what a terminal or a workflow's log would obey.
+
+    Control characters, those that turn the direction, and halves of surrogate pairs are written as
+    escapes; what a workflow takes for a command gets a backslash, wherever a line may be broken.
+    """
+    text = COMMAND.sub(r"\\\g<0>", text)
+    return "".join(c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def print_report(report: Report, console: Console, milestones: Sequence[str] = ()) -> None:

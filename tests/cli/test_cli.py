@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import nbformat
 import pytest
@@ -217,3 +218,59 @@ def test_the_secret_comes_from_the_environment_or_a_file(tmp_path):
         result = run("check", wrong, GRADER_SECRET=f"file:{tmp_path / name}")
         assert result.returncode == 2
         assert name in result.stderr
+
+
+RIGHT = EXAMPLES / "right_linear_layers.py"
+WHOLE = """
+import torch
+def split_heads(x, n): return x
+def merge_heads(x): return x
+def scaled_dot_product_attention(q, k, v, mask=None): return q
+class MultiHeadAttention: n = 3
+"""
+
+
+def test_a_folder_with_several_modules_is_asked_about(tmp_path):
+    for name in ("first try.py", "second.py"):
+        (tmp_path / name).write_text(WHOLE)
+    result = run("check", tmp_path, "--assignment", "multi_head_attention")
+    assert result.returncode == 2
+    assert "first try.py, second.py" in result.stderr
+    assert f"grader check '{tmp_path}/first try.py'" in result.stderr
+
+
+def test_a_module_is_checked_with_what_it_imports_from_its_folder(tmp_path):
+    text = RIGHT.read_text(encoding="utf-8")
+    head, _, tail = text.partition("class MultiHeadAttention")
+    (tmp_path / "functions.py").write_text(head, encoding="utf-8")
+    imports = "import torch\nfrom torch import nn\nfrom functions import *\n"
+    main = tmp_path / "layer.py"
+    main.write_text(imports + "class MultiHeadAttention" + tail, encoding="utf-8")
+    result = run("check", main, "--milestone", "heads")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_an_archive_is_checked_like_what_it_holds(tmp_path):
+    with zipfile.ZipFile(tmp_path / "work.zip", "w") as archive:
+        archive.write(RIGHT, "my work/attention.py")
+    assert run("check", tmp_path / "work.zip", "--milestone", "heads").returncode == 0
+
+
+def test_a_download_and_a_roster_are_joined_and_nobody_is_lost_silently(tmp_path):
+    folder = tmp_path / "Student One_1001_assignsubmission_file"
+    folder.mkdir(parents=True)
+    (folder / "a.py").write_text("def f(:\n")
+    (tmp_path / "Student Two_1002_assignsubmission_file").mkdir()
+    (tmp_path / "Student Two_1002_assignsubmission_file" / "b.py").write_text("def f(:\n")
+    roster = tmp_path.parent / f"{tmp_path.name}.csv"
+    roster.write_text("Identifier,ID number\nParticipant 1001,s1\nParticipant 1003,s3\n")
+    out = tmp_path.parent / f"{tmp_path.name}-out"
+    result = run("grade", tmp_path, "-a", "multi_head_attention", "--out", out, "--roster", roster)
+    assert result.returncode == 0
+    assert "A download of moodle" in result.stderr
+    assert "In the class list without a submission: s3" in result.stderr
+    assert "Submissions of nobody in the class list: 1002" in result.stderr
+    assert "Student" not in result.stdout + result.stderr
+    empty = run("grade", tmp_path, "--out", out, "--roster", tmp_path / "none.csv")
+    assert empty.returncode == 2
+    assert "cannot be read" in empty.stderr

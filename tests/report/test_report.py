@@ -17,7 +17,7 @@ from grader.report import (
     Report,
     read_report,
 )
-from grader.report.terminal import class_table, points, print_report
+from grader.report.terminal import class_table, points, print_report, printable
 
 
 def row(status="passed", points="0.1", **more):
@@ -120,3 +120,21 @@ def test_a_class_is_a_table():
     lines = out.getvalue().splitlines()
     assert len(lines) == 3
     assert "mask-inverted" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("a\u202eb\u2066c\u200fd", "a\\x202eb\\x2066c\\x200fd"),
+        ("half \ud800", "half \\xd800"),
+        ("::error file=a::x", "\\::error file=a::x"),
+        ("x\n  ::set-output name=a::b", "x\n  \\::set-output name=a::b"),
+        ("far along a line ::add-mask::x", "far along a line \\::add-mask::x"),
+        ("##[error]x", "\\##[error]x"),
+        ("x[::2], a::b, std::vector", "x[::2], a::b, std::vector"),
+        ("tab\tand é stay\n", "tab\tand é stay\n"),
+    ],
+)
+def test_nothing_of_a_submission_is_obeyed_by_what_shows_it(text, shown):
+    assert printable(text) == shown
