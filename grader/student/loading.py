@@ -4,7 +4,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
+from pathlib import PurePosixPath
 from typing import Any
 
 from grader.intake import Note, Source, Submission
@@ -21,6 +22,38 @@ class Way(Enum):
     NEEDED = "what is needed"  # definitions, and what they need now or when they are called
     DEFINED = "what defines"  # without what functions need only when they are called
     EVERYTHING = "everything"
+
+
+class _Mentions:
+    """The names that a module mentions.
+
+    Attributes:
+        imported: parts of the names of modules, and names, that it imports.
+        from_modules: by the last part of a module's name, what it imports from that.
+        names: every name, attribute and imported name.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.imported: set[str] = set()
+        self.from_modules: dict[str, set[str]] = {}
+        self.names: set[str] = set()
+        for node in ast.walk(source.tree):
+            match node:
+                case ast.Import(names=aliases):
+                    self.imported.update(p for alias in aliases for p in alias.name.split("."))
+                case ast.ImportFrom(module=module, names=aliases):
+                    parts = (module or "").split(".")
+                    names = {alias.name for alias in aliases}
+                    self.imported.update(parts, names)
+                    self.from_modules.setdefault(parts[-1], set()).update(names)
+                    self.names |= names
+                case ast.Attribute(attr=name) | ast.Name(id=name):
+                    self.names.add(name)
+
+
+def _module_name(source: Source) -> str:
+    """The last part of the name under which a module is imported."""
+    return PurePosixPath(source.path).parent.name if source.stem == "__init__" else source.stem
 
 
 class Plan:
@@ -53,42 +86,39 @@ class Plan:
 
     def _chunks(self, source: Source, way: Way) -> Iterator[list[Any]]:
         kept: Iterable[tuple[int, ...] | None] = [None] * len(source.chunks)
-        if way is not Way.EVERYTHING:
+        if way is not Way.EVERYTHING and source.path in self._reached:
             kept = self._selection(source.path, way).kept
         for chunk, indexes in zip(source.chunks, kept, strict=True):
             yield [chunk.first_line, chunk.text, None if indexes is None else list(indexes)]
 
+    @cached_property
+    def _reached(self) -> dict[str, "_Mentions"]:
+        """The graded modules and those that they import, directly or not, by path.
+
+        A module counts as imported where an import mentions its name, so this finds a few too many.
+        What nothing imports is not looked at, however much of it there is.
+        """
+        found: dict[str, _Mentions] = {}
+        waiting = list(self._modules)
+        while waiting:
+            source = waiting.pop()
+            if source.path not in found:
+                found[source.path] = _Mentions(source)
+                imported = found[source.path].imported
+                others = self._submission.sources.values()
+                waiting.extend(other for other in others if _module_name(other) in imported)
+        return found
+
     def _select(self, path: str, way: Way) -> Selection:
         source = self._submission.sources[path]
+        others = [m for other, m in self._reached.items() if other != path]
         if source in self._modules:
-            wanted = self._names | self._imported_from(source)
-        else:
-            wanted = self._mentioned(source)
+            name = _module_name(source)
+            wanted = self._names.union(*(m.from_modules.get(name, ()) for m in others))
+        else:  # what it defines, and whatever else of it another module mentions in any way
+            wanted = {n for n, s in definitions(source).items() if isinstance(s, DEFINITIONS)}
+            wanted = wanted.union(*(m.names for m in others))
         return select(source, wanted, only_now=way is Way.DEFINED)
-
-    def _imported_from(self, source: Source) -> set[str]:
-        """The names that other modules of the submission import from one."""
-        return {
-            alias.name
-            for other in self._submission.sources.values()
-            for node in ast.walk(other.tree)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(source.stem)
-            for alias in node.names
-        }
-
-    def _mentioned(self, source: Source) -> set[str]:
-        """What a helper defines, and whatever else of it another module mentions in any way."""
-        found: set[str] = set()
-        for other in self._submission.sources.values():
-            if other.path != source.path:
-                for node in ast.walk(other.tree):
-                    if isinstance(node, ast.alias):
-                        found.add(node.name)
-                    elif isinstance(node, ast.Attribute):
-                        found.add(node.attr)
-                    elif isinstance(node, ast.Name):
-                        found.add(node.id)
-        return found | {n for n, s in definitions(source).items() if isinstance(s, DEFINITIONS)}
 
     def looks_up_by_name(self) -> bool:
         """Whether graded code can look names up that are nowhere written as such."""
@@ -105,9 +135,9 @@ class Plan:
     def _run(self, way: Way) -> list[tuple[tuple[int, ...], ...]]:
         """The indexes of the statements that are run of each module."""
         if way is Way.EVERYTHING:
-            sources = self._submission.sources.values()
+            sources = [self._submission.sources[path] for path in self._reached]
             return [tuple(tuple(range(len(t.body))) for t in source.trees) for source in sources]
-        return [self._selection(path, way).kept for path in self._submission.sources]
+        return [self._selection(path, way).kept for path in self._reached]
 
     def defined(self) -> set[str]:
         """Those of the graded names that the graded modules define, as far as the source shows."""

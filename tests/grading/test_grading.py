@@ -282,12 +282,9 @@ def test_the_submissions_whole_time_is_limited(assignment, launcher, right):
 def test_an_endless_import_is_one_time_out_and_the_rest_is_blocked(assignment, launcher, right):
     limits = assignment.limits.model_copy(update={"load_seconds": 0.5})
     quick = assignment.model_copy(update={"limits": limits})
-    endless = (
-        "def forever(f):\n    while True: pass\n"  # what is needed to define the first of them
-    )
-    report = Grader(quick, launcher).grade(
-        {"a.py": (endless + "@forever\n" + right[right.index("def") :]).encode()}, "a"
-    )
+    endless = "\n\ndef forever(f):\n    while True:\n        pass\n\n\n@forever\ndef "
+    data = right.replace("\ndef ", endless, 1).encode()
+    report = Grader(quick, launcher).grade({"a.py": data}, "a")
     statuses = list(failing(report).values())
     assert statuses.count("timed_out") == 1
     assert set(statuses) == {"timed_out", "blocked"}
