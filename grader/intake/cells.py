@@ -5,11 +5,13 @@ shell lines, help, prompts that were copied along. A line is taken for such only
 stumbles over it, so what merely looks like one, inside a string or a broken-up expression, stays.
 """
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from grader.intake.definitions import is_main_guard
 from grader.intake.text import parse, shown_line, writable
 
 ASSIGNED = re.compile(r"(\s*[\w.\[\]'\", ]+?)\s*=\s*[!%]")  # x = !ls, x = %pwd
@@ -92,8 +94,25 @@ def read_cell(source: str) -> Cell:
             if not _replace(lines, row):
                 skipped.append((row + 1, shown))
         else:
-            return Cell(text, skipped)
+            return Cell(_without_main_guard(text), skipped)
     raise SyntaxError("more shell lines than Python")
+
+
+def _without_main_guard(text: str) -> str:
+    """The cell with what stands under `if __name__ == "__main__":`, since in a notebook it runs."""
+    lines = text.split("\n")
+    for node in parse(text).body:
+        if isinstance(node, ast.If) and is_main_guard(node.test) and not node.orelse:
+            first = node.body[0]
+            if first.lineno == node.lineno:
+                continue  # all in one line
+            indent = " " * first.col_offset
+            for row in range(node.lineno - 1, first.lineno - 1):
+                lines[row] = ""
+            for row in range(first.lineno - 1, node.end_lineno or 0):
+                lines[row] = lines[row].removeprefix(indent)
+    changed = "\n".join(lines)
+    return changed if changed == text or _is_python(lines) else text
 
 
 def _is_python(lines: list[str]) -> bool:

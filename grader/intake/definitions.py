@@ -3,6 +3,7 @@
 import ast
 import difflib
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple, Self
 
 from grader.intake.submission import Source
 
@@ -37,6 +38,17 @@ def is_main_guard(test: ast.expr) -> bool:
     )
 
 
+def under_main_guard(source: Source) -> set[str]:
+    """The names of functions and classes that stand where only running a module makes them."""
+    return {
+        inner.name
+        for statement in source.tree.body
+        if isinstance(statement, ast.If) and is_main_guard(statement.test)
+        for inner in statement.body
+        if isinstance(inner, DEFINITIONS)
+    }
+
+
 def definitions(source: Source) -> dict[str, ast.stmt]:
     """The names that a module binds at top level, each with the statement that binds it last.
 
@@ -44,15 +56,47 @@ def definitions(source: Source) -> dict[str, ast.stmt]:
     """
     found: dict[str, ast.stmt] = {}
     every = list(statements(source.tree.body))
-    defined = {s.name for s in every if isinstance(s, DEFINITIONS)}
+    kinds = Kinds.of(every)
     for statement in every:
         for name in bound_names(statement):
-            if name not in found or not is_only_a_result(statement, {name}, defined):
+            if name not in found or not is_only_a_result(statement, {name}, kinds):
                 found[name] = statement
     return found
 
 
-def is_only_a_result(node: ast.stmt, names: Collection[str], defined: Collection[str]) -> bool:
+class Kinds(NamedTuple):
+    """The names of a module by what they stand for.
+
+    Attributes:
+        defined: its functions and classes.
+        callables: these, and imports and lambdas.
+        makers: its classes, and functions that define something themselves.
+    """
+
+    defined: set[str]
+    callables: set[str]
+    makers: set[str]
+
+    @classmethod
+    def of(cls, every: Iterable[ast.stmt]) -> Self:
+        """The kinds of the names that statements bind."""
+        defined, others, makers = set(), set(), set()
+        for statement in every:
+            if isinstance(statement, DEFINITIONS):
+                defined.add(statement.name)
+                inner = [
+                    n for n in ast.walk(statement) if isinstance(n, (*DEFINITIONS, ast.Lambda))
+                ]
+                if isinstance(statement, ast.ClassDef) or len(inner) > 1:
+                    makers.add(statement.name)
+            elif isinstance(getattr(statement, "value", None), ast.Lambda) or isinstance(
+                statement, (ast.Import, ast.ImportFrom)
+            ):
+                others.update(bound_names(statement))
+        return cls(defined, defined | others, makers)
+
+
+def is_only_a_result(node: ast.stmt, names: Collection[str], kinds: Kinds) -> bool:
     """Whether a statement merely puts a result where a function or class of that name was.
 
     `padding_mask = padding_mask(ids, 0)` and `for train in …` do, in notebooks whose author had no
@@ -62,26 +106,28 @@ def is_only_a_result(node: ast.stmt, names: Collection[str], defined: Collection
     Args:
         node: a top-level statement.
         names: those of the names that it binds which matter.
-        defined: the names that the module's functions and classes have.
+        kinds: of the names of its module.
     """
-    names = set(names) & set(defined)
+    names = set(names) & kinds.defined
     if not names or isinstance(node, (*DEFINITIONS, ast.Import, ast.ImportFrom)):
         return False
     if isinstance(node, (ast.If, ast.Try, ast.With)):
         inner = [s for s in statements([node]) if s is not node]
-        return all(is_only_a_result(s, names, defined) for s in inner if names & {*bound_names(s)})
+        return all(is_only_a_result(s, names, kinds) for s in inner if names & {*bound_names(s)})
     if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
         return True
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     if not all(isinstance(target, ast.Name) for target in targets):
         return True
     value = node.value
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return root_name(value) not in kinds.callables
     if not isinstance(value, ast.Call):
-        return not isinstance(value, (ast.Name, ast.Attribute, ast.Lambda, ast.IfExp, ast.BoolOp))
+        return not isinstance(value, (ast.Lambda, ast.IfExp, ast.BoolOp))
     called = root_name(value.func)
     mentioned = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     is_wrapped = bool(names & mentioned) and called not in names
-    return not (is_wrapped or called in WRAPPERS or called in set(defined) - names)
+    return not (is_wrapped or called in WRAPPERS or called in kinds.makers - names)
 
 
 def root_name(node: ast.AST) -> str | None:

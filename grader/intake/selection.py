@@ -16,7 +16,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grader.intake.definitions import DEFINITIONS, is_main_guard, is_only_a_result, root_name
+from grader.intake.definitions import (
+    DEFINITIONS,
+    Kinds,
+    is_main_guard,
+    is_only_a_result,
+    root_name,
+    statements,
+)
 from grader.intake.submission import Source
 
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -122,9 +129,9 @@ def select(source: Source, wanted: Collection[str] | None, only_now: bool = Fals
 
 def _kept(every: list[Statement], wanted: Collection[str] | None, only_now: bool) -> set[int]:
     """The ids of the statements that are run to have the wanted names."""
-    defined = {name for s in every if s.is_definition for name in s.binds}
+    kinds = Kinds.of(inner for s in every for inner in statements([s.node]))
     imported = {name for s in every if s.is_import for name in s.binds}
-    roots = set(defined if wanted is None else wanted)
+    roots = set(kinds.defined if wanted is None else wanted)
     needed = set(roots)
     kept: set[int] = set()
     sets = {name: s.sets for s in every if s.is_definition for name in s.binds - roots}
@@ -133,7 +140,7 @@ def _kept(every: list[Statement], wanted: Collection[str] | None, only_now: bool
         if statement.is_import or _raises(statement.node):
             return True
         binds = statement.binds & needed
-        if binds and not is_only_a_result(statement.node, binds & roots, defined):
+        if binds and not is_only_a_result(statement.node, binds & roots, kinds):
             return True
         sets_library = statement.changes & imported and not statement.needs_now - imported
         changes = statement.changes.union(*(sets.get(name, ()) for name in statement.calls))

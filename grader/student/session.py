@@ -25,6 +25,7 @@ from grader.intake.definitions import (
     defined_names,
     definitions,
     is_implemented,
+    under_main_guard,
 )
 from grader.intake.signatures import Signature, signature_of
 from grader.policy import Use, disallowed_uses
@@ -391,7 +392,13 @@ class Session:
                 return broken
         near = nearest_definition(self.assignment, name, sources)
         if near is None:
-            return MissingDefinition(name)
+            missing = MissingDefinition(name)
+            if any(name in under_main_guard(source) for source in sources):
+                missing.args = (
+                    f'`{name}` stands under `if __name__ == "__main__":`, which does not run when '
+                    "the module is imported",
+                )
+            return missing
         frames = (Frame(near.source.path, near.statement.lineno, near.name),)
         error = MissingDefinition(name, near.name, frames)
         wanted = "class" if self.assignment.component(name).is_module else "function"

@@ -220,6 +220,7 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._loaded[path] = module
         module.__file__ = ROOT + path
         flags = 0
+        waiting: list[tuple[ast.stmt, int, NameError]] = []
         try:
             for chunk in self._sources[path]:
                 tree = chunk.tree()
@@ -227,19 +228,42 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 self._guarded.setdefault(ROOT + path, set()).update(guarded_lines(tree))
                 for statement in tree.body:
                     flags |= _future_flags(statement)
-                    self._run(statement, flags, path, module)
+                    error = self._run(statement, flags, path, module)
+                    if error is not None:
+                        waiting.append((statement, flags, error))
+            self._run_later(waiting, path, module)
         except BaseException:
             del self._loaded[path]
             raise
 
-    def _run(self, statement: ast.stmt, flags: int, path: str, module: types.ModuleType) -> None:
+    def _run(
+        self, statement: ast.stmt, flags: int, path: str, module: types.ModuleType
+    ) -> NameError | None:
+        """Run a statement; returns the error when it lacks a name that a later cell may give."""
         try:
             tree = ast.Module([statement], type_ignores=[])
             exec(compile(tree, ROOT + path, "exec", flags, dont_inherit=True), module.__dict__)
         except BaseException as error:
             if path not in self._tolerant:
                 raise
+            if isinstance(error, NameError) and len(self._sources[path]) > 1:
+                return error
             self.errors.append((path, error))
+        return None
+
+    def _run_later(
+        self,
+        waiting: list[tuple[ast.stmt, int, NameError]],
+        path: str,
+        module: types.ModuleType,
+    ) -> None:
+        """Run what lacked a name when its turn came: cells are not always run in their order."""
+        before = len(waiting) + 1
+        while 0 < len(waiting) < before:
+            before = len(waiting)
+            again = [(s, flags, self._run(s, flags, path, module)) for s, flags, _ in waiting]
+            waiting = [(s, flags, error) for s, flags, error in again if error is not None]
+        self.errors.extend((path, error) for _, _, error in waiting)
 
     def get_source(self, name: str) -> str | None:
         """The text of a module, for `inspect` and `torch.jit`."""

@@ -181,3 +181,20 @@ def test_a_definition_in_a_cell_that_cannot_be_read_is_told_so(launcher, assignm
     assert (
         row.message == "`split_heads` stands in n.ipynb, cell 2, line 1, which could not be read."
     )
+
+
+def test_cells_that_stand_before_what_they_need_are_run_after_it(launcher, assignment, right):
+    from tests.intake.test_reader import notebook
+
+    head, _, tail = right.partition("class MultiHeadAttention")
+    data = notebook("class MultiHeadAttention" + tail, head, "scores = unknown")
+    report = Grader(assignment, launcher).grade({"n.ipynb": data}, "n")
+    assert report.code_is_right
+
+
+def test_what_only_running_the_module_makes_is_told_so(grade_text, right):
+    lines = right.split("\n")
+    inside = "\n".join(f"    {line}" for line in lines)
+    report = grade_text("x = 1\nif __name__ == '__main__':\n" + inside + "\n")
+    row = next(check for check in report.code() if check.id == "split_heads_places_features")
+    assert "does not run when the module is imported" in row.message

@@ -145,3 +145,11 @@ def test_notebooks_of_every_version_and_invalid_ones_with_cells_are_read(data):
 def test_a_notebook_of_another_version_under_a_python_name_is_one():
     data = json.dumps(SHAPES["version 3"]).encode()
     assert read({"model.py": data}, "m").sources["model.py"].is_notebook
+
+
+def test_what_runs_in_a_notebook_alone_is_read_as_running():
+    text = "if __name__ == '__main__':\n    x = 3\n\n    def f():\n        return x\ny = 4\n"
+    cell = read_cell(text)
+    assert cell.text == "\nx = 3\n\ndef f():\n    return x\ny = 4\n"
+    kept = "if __name__ == '__main__': x = 3\nif __name__ == '__main__':\n    x = 3\nelse:\n    x = 4\n"
+    assert read_cell(kept).text == kept
