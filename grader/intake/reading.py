@@ -28,7 +28,7 @@ from grader.intake.reader import read
 from grader.intake.submission import Chunk, Location, Note, Source, Submission
 from grader.intake.text import writable
 
-CPU_SECONDS = 5.0  # for one submission
+CPU_SECONDS = 4.0  # for one submission
 WALL_SECONDS = 60.0  # on a machine that is busy with other things, with the start of the process
 MEMORY_BYTES = 2 * 2**30
 MAX_ANSWER = 300 * 2**20  # bytes

@@ -18,11 +18,17 @@ class OnCpu(TorchFunctionMode):
 
     Args:
         root: what the file names of student code begin with.
+
+    Attributes:
+        places: the lines of the student's that asked for one: file and line.
+        guarded: for each file the lines on which a device may be missing, since the code provides
+            for it; these are not noted.
     """
 
     def __init__(self, root: str) -> None:
         super().__init__()
         self._root = root
+        self.guarded: dict[str, set[int]] = {}
         self.places: list[tuple[str, int]] = []
 
     def enter(self) -> None:
@@ -87,5 +93,5 @@ class OnCpu(TorchFunctionMode):
             frame = frame.f_back  # type: ignore[assignment]
         if frame is not None and len(self.places) < MAX_PLACES:
             place = (frame.f_code.co_filename.removeprefix(self._root), frame.f_lineno)
-            if place not in self.places:
+            if place not in self.places and place[1] not in self.guarded.get(place[0], ()):
                 self.places.append(place)

@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from grader.worker.standins import Inert, StandIns, guarded_lines
+from grader.worker.standins import Finder, Inert, StandIns, guarded_lines
 
 ROOT = "/submission/"  # what the file names of student code begin with; no such folder exists
+NO_DEVICE = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 PACKAGE = "__submission__"  # the package that the submission's root folder is, for relative imports
 HIDDEN = {"grader", "reference", "assignments", "student_template"}
 
@@ -79,6 +80,7 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._paths: dict[str, str] = {}
         self.errors: list[tuple[str, BaseException]] = []
         self._guarded: dict[str, set[int]] = {}
+        self.device_guards: dict[str, set[int]] = {}
         self.stand_ins = StandIns(ROOT, PACKAGE, self._guarded)
         for path, chunks in sources.items():
             text = "".join(chunk.text for chunk in chunks)
@@ -94,7 +96,7 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         found is replaced by a stand-in.
         """
         sys.meta_path.insert(0, self)
-        sys.meta_path.append(_Elsewhere(self))
+        sys.meta_path.append(Finder(self.find_elsewhere))
         self.stand_ins.install()
         for name in ("display", "get_ipython"):
             setattr(builtins, name, Inert(name))
@@ -226,6 +228,8 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 tree = chunk.tree()
                 _stay_within(tree, len(PurePosixPath(path).parts))
                 self._guarded.setdefault(ROOT + path, set()).update(guarded_lines(tree))
+                no_device = self.device_guards.setdefault(path, set())
+                no_device.update(guarded_lines(tree, NO_DEVICE))
                 for statement in tree.body:
                     flags |= _future_flags(statement)
                     error = self._run(statement, flags, path, module)
@@ -269,22 +273,6 @@ class StudentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The text of a module, for `inspect` and `torch.jit`."""
         path = self._paths.get(name)
         return "".join(chunk.text for chunk in self._sources[path]) if path else None
-
-
-class _Elsewhere(importlib.abc.MetaPathFinder):
-    """Finds modules in other folders of the submission than those that imports are relative to."""
-
-    def __init__(self, modules: StudentModules) -> None:
-        self._modules = modules
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None = None,  # noqa: ARG002
-        target: Any = None,  # noqa: ARG002
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The module's spec, or None."""
-        return self._modules.find_elsewhere(fullname)
 
 
 def _stay_within(tree: ast.Module, depth: int) -> None:

@@ -131,6 +131,8 @@ class Runtime:
         finder = StudentModules(
             sources, order[0], set(arguments["tolerant"]), arguments.get("root_name", "")
         )
+        if self._on_cpu is not None:
+            self._on_cpu.guarded = finder.device_guards
         finder.install()
         self._modules = [finder.load(path) for path in order]
         return {

@@ -14,7 +14,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # Plots and displays, progress bars, experiment trackers, where it ran, annotations, course tests.
@@ -46,28 +46,33 @@ DATA = frozenset(
 PROGRESS = {"tqdm", "alive_progress", "fastprogress", "progressbar", "progress", "enlighten"}
 REPLACED = {"torch.utils.tensorboard": "tensorboard"}  # what fails inside an installed package
 IMPORTING = {"<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"}
-CATCHING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 class PackageMissing(ImportError):
     """Something of a module is needed that is not there."""
 
 
-def guarded_lines(tree: ast.AST) -> set[int]:
-    """The lines of a module whose imports may fail, since the code provides for it."""
+def guarded_lines(tree: ast.AST, catching: frozenset[str] = CATCHING) -> set[int]:
+    """The lines of a module that may raise one of these, since the code provides for it.
+
+    Args:
+        tree: the module.
+        catching: names of exceptions; by default those of imports that fail.
+    """
     found: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+        if isinstance(node, ast.Try) and any(_catches(h, catching) for h in node.handlers):
             for statement in node.body:
                 found.update(range(statement.lineno, (statement.end_lineno or 0) + 1))
     return found
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
+def _catches(handler: ast.ExceptHandler, catching: frozenset[str]) -> bool:
     if handler.type is None:
         return True
     names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(handler.type)}
-    return bool(names & CATCHING)
+    return bool(names & catching)
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -90,7 +95,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.meta_path.append(self)
         for name, needed in REPLACED.items():
             if name not in sys.modules and not _is_installed(needed):
-                sys.meta_path.insert(0, _Replacing(name, self))
+                sys.meta_path.insert(0, Finder({name: self.spec(name)}.get))
 
     def find_spec(
         self,
@@ -143,12 +148,15 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """There is nothing to run."""
 
 
-class _Replacing(importlib.abc.MetaPathFinder):
-    """Serves one module as a stand-in."""
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds modules by their full names alone.
 
-    def __init__(self, name: str, stand_ins: StandIns) -> None:
-        self._name = name
-        self._stand_ins = stand_ins
+    Args:
+        find: gives a module's spec, or None.
+    """
+
+    def __init__(self, find: Callable[[str], importlib.machinery.ModuleSpec | None]) -> None:
+        self._find = find
 
     def find_spec(
         self,
@@ -156,7 +164,8 @@ class _Replacing(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None = None,  # noqa: ARG002
         target: Any = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
-        return self._stand_ins.spec(fullname) if fullname == self._name else None
+        """The module's spec, or None."""
+        return self._find(fullname)
 
 
 def _is_installed(name: str) -> bool:

@@ -150,6 +150,17 @@ def test_a_device_that_depends_costs_nothing(grade_text, right, device):
     assert report.code_is_right
 
 
+def test_a_device_that_may_be_missing_costs_nothing(grade_text, right):
+    tried = """
+        try:
+            self.cuda()
+        except (AssertionError, RuntimeError):
+            pass
+
+    def forward"""
+    assert grade_text(right.replace("\n    def forward", tried, 1)).code_is_right
+
+
 FOREIGN = {
     "conftest.py": "raise SystemExit('conftest')",
     "pytest.ini": "[pytest]\naddopts = --collect-only",

@@ -1,0 +1,2 @@
+from . import heads  # circular
+FOO = 1
