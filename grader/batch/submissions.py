@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.batch.layouts import Entry, Layout, last_attempts, recognise
@@ -109,16 +109,7 @@ def survey(paths: list[Path], reading: Reading, out: Path | None = None) -> Hand
             number += 1
             unique = f"{name}-{number}"
         taken.add(unique.casefold())
-        hand.found.append(
-            Found(
-                unique,
-                submission.path,
-                submission.inside,
-                submission.student,
-                submission.attempt,
-                submission.late,
-            )
-        )
+        hand.found.append(replace(submission, id=unique))
     return hand
 
 
@@ -164,10 +155,8 @@ def _downloaded(path: Path, layout: Layout, reading: Reading, hand: Hand) -> Ite
     hand.others += len(layout.others)
     hand.sites.append(layout.site)
     for entry in counting:
-        where, inside = path, dict(entry.names)
-        if path.is_dir() and list(inside) == [""]:
-            where, inside = path / inside[""], {}
-        yield Found(entry.student, where, inside or None, entry.student, entry.attempt, entry.late)
+        names = dict(entry.names)  # by which alone it is told apart: messages show no other name
+        yield Found(entry.student, path, names, entry.student, entry.attempt, entry.late)
 
 
 def _whose(entry: Entry, submitters: tuple[list[str], str] | None) -> Entry:

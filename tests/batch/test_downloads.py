@@ -145,3 +145,15 @@ def test_a_roster_finds_files_that_are_named_like_an_id(tmp_path, launcher, assi
         find_submissions([tmp_path / "in"]), assignment, tmp_path / "out", launcher, roster=roster
     )
     assert {row.id: row.student for row in rows} == {"other.py": "", "s1.py": "s1"}
+
+
+def test_no_name_of_a_student_stands_in_a_report_of_a_download(tmp_path, launcher, assignment):
+    files = {f"Student {n}_100{n}_assignsubmission_file/essay.docx": "x" for n in (1, 2)}
+    written(tmp_path / "in", files)
+    out = tmp_path / "out"
+    rows = grade_class(find_submissions([tmp_path / "in"]), assignment, out, launcher)
+    assert [row.report.status for row in rows] == ["refused", "refused"]
+    assert [row.file for row in rows] == [name.partition("/")[0] for name in files]
+    for row in rows:
+        assert "Student" not in row.report.to_json()
+        assert "holds no .py file" in row.report.findings[0].message
