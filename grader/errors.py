@@ -2,6 +2,7 @@
 
 GraderError
 ├── InputError            what was handed in, or asked for, cannot be graded; one sentence
+│   └── IsolationUnavailable  workers cannot be shut in as asked for, or as is needed
 ├── AssignmentError       a rubric or its checks are not as they must be
 ├── WorkerUnavailable     the grader could not start or reach a worker: its own fault
 ├── StudentError          the student's code could not be run to an answer
@@ -48,6 +49,10 @@ class InputError(GraderError):
 
 class AssignmentError(GraderError):
     """A rubric or its checks are not as they must be; for whoever writes assignments."""
+
+
+class IsolationUnavailable(InputError):
+    """Workers cannot be shut in as was asked for, or as grading others' code needs."""
 
 
 class WorkerUnavailable(GraderError):

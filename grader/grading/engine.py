@@ -99,7 +99,7 @@ class Grader:
 
         def scored(run: Run) -> None:
             seconds = time.monotonic() - begun
-            finish(report_of(run, self.assignment, self.launcher.isolation, seconds))
+            finish(report_of(run, self.assignment, run.session.isolation, seconds))
 
         plugin = GradingPlugin(
             self.assignment, self.secret, sessions(), scored, progress or (lambda _: None)

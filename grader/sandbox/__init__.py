@@ -1,18 +1,40 @@
 """Shuts a worker in: one file a mechanism, entered in the forked child before any student code.
 
-So far there is one mechanism, resource limits. `enter` is the seam where the others join, and its
-answer is what the report's `environment.isolation` says.
+`confine` has the order; `docs/security.md` says what each mechanism is for, and what shows it.
 """
 
-from grader.sandbox.limits import Limits, enter_limits
+from grader.sandbox.confine import (
+    LEVELS,
+    MECHANISMS,
+    Confinement,
+    Held,
+    Isolation,
+    as_message,
+    best_level,
+    enter,
+)
+from grader.sandbox.descriptors import SOCKET, STATUS
+from grader.sandbox.groups import Group
+from grader.sandbox.identity import readable_by_others
+from grader.sandbox.limits import Limits, enter_limits, limit_memory
+from grader.sandbox.system import SandboxError, adopt_orphans
 
-__all__ = ["Limits", "enter", "enter_limits"]
-
-
-def enter(limits: Limits) -> str:
-    """Shut this process in as far as the machine allows; returns the isolation that holds.
-
-    Returns:
-        "limits", or "none" where the system has no resource limits.
-    """
-    return "limits" if enter_limits(limits) else "none"
+__all__ = [
+    "LEVELS",
+    "MECHANISMS",
+    "SOCKET",
+    "STATUS",
+    "Confinement",
+    "Group",
+    "Held",
+    "Isolation",
+    "Limits",
+    "SandboxError",
+    "adopt_orphans",
+    "as_message",
+    "best_level",
+    "enter",
+    "enter_limits",
+    "limit_memory",
+    "readable_by_others",
+]

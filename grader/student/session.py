@@ -29,7 +29,7 @@ from grader.intake.definitions import (
 )
 from grader.intake.signatures import Signature, signature_of
 from grader.policy import Use, disallowed_uses
-from grader.sandbox import Limits
+from grader.sandbox import Isolation, Limits
 from grader.student.loading import Plan, Way
 from grader.student.order import FORWARD, order_text, other_order
 from grader.worker.answers import FaultModel, raised_by
@@ -72,6 +72,7 @@ class Session:
         self._note_other_orders()
         self._launcher = launcher
         self._worker: Worker | None = None
+        self.isolation: Isolation = "none"  # of the workers that ran the submission, if any did
         self._found: set[str] = set()
         self._plan = Plan(submission, self.modules, set(self._spelled.values()))
         self._way: Way | None = None
@@ -343,6 +344,7 @@ class Session:
             ),
             limits.trains,
         )
+        self.isolation = self._worker.isolation
         arguments = self._plan.arguments(way)
         answer = self._worker.request("load", arguments, limits.load_seconds, self._seed)
         try:

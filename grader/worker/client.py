@@ -18,14 +18,23 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from grader.errors import Frame, StudentCrashed, StudentTimedOut, WorkerUnavailable
-from grader.sandbox import Limits
+from grader.errors import (
+    Frame,
+    IsolationUnavailable,
+    StudentCrashed,
+    StudentTimedOut,
+    WorkerUnavailable,
+)
+from grader.sandbox import Isolation, Limits
+from grader.worker.folders import MAX_BYTES, MAX_FILES, remove
 
 ZYGOTE = Path(__file__).with_name("zygote.py")
 START_SECONDS = 120.0  # importing torch on a cold disk
+PATIENCE = 0.25  # seconds for a process whose socket is closed to be gone
 KEPT_OUTPUT = 20_000  # bytes of what student code prints
 MAX_OUTPUT = 256 * 2**20  # bytes after which a worker counts as flooding
 
@@ -38,13 +47,17 @@ class End:
         status: the wait status, or None where the system does not tell.
         cpu_seconds: processor time that it took.
         peak_bytes: its largest resident size.
+        overflowed: whether it was ended because it filled the disk.
     """
 
     status: int | None = None
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
+    overflowed: bool = False
 
     def __str__(self) -> str:
+        if self.overflowed:
+            return f"it wrote more than {MAX_BYTES // 2**20} MB or {MAX_FILES:,} files"
         if self.status is None:
             return "its process ended"
         if os.WIFSIGNALED(self.status):
@@ -93,15 +106,26 @@ class Worker:
         sock: the trusted end of its socket.
         output: what it prints.
         end: ends the process and tells how it ended.
+        isolation: how it is shut in.
+        held: which mechanisms hold, and which are missing, as the zygote tells.
     """
 
-    def __init__(self, sock: socket.socket, output: Output, end: Any) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        output: Output,
+        end: Any,
+        isolation: Isolation = "none",
+        held: dict[str, dict[str, str]] | None = None,
+    ) -> None:
         from grader.worker.protocol import Channel
 
         self._channel = Channel(sock)
         self._end = end
         self._number = 0
         self.output = output
+        self.isolation: Isolation = isolation
+        self.held = held or {}
         self.devices: list[Frame] = []  # lines that asked for a device that is not there
         self.ended: End | None = None
 
@@ -141,7 +165,7 @@ class Worker:
             if answer.id != self._number:
                 raise protocol.ProtocolError("an answer to another request")
         except protocol.ProtocolError as error:
-            end = self.end()
+            end = self.end(PATIENCE if isinstance(error, protocol.ConnectionEnded) else 0.0)
             raise self._downfall(error, end, seconds) from None
         if self.output.flooded.is_set():
             self.end()
@@ -170,11 +194,15 @@ class Worker:
     def _flooded() -> StudentCrashed:
         return StudentCrashed(f"It printed more than {MAX_OUTPUT // 2**20} MB and was stopped.")
 
-    def end(self) -> End:
-        """End the worker and all that it started; returns how it ended. May be called again."""
+    def end(self, patience: float = 0.0) -> End:
+        """End the worker and all that it started; returns how it ended. May be called again.
+
+        Args:
+            patience: seconds for a worker that is ending by itself to do so.
+        """
         if self.ended is None:
             self._channel.close()
-            self.ended = self._end()
+            self.ended = self._end(patience)
             self.output.join()
         return self.ended
 
@@ -189,7 +217,7 @@ def _reference(value: Any) -> int | None:
 class Launcher(abc.ABC):
     """Starts workers. Use it in a `with` statement, or `close` it."""
 
-    isolation: Literal["namespaces", "limits", "none"] = "limits" if os.name == "posix" else "none"
+    reasons: tuple[str, ...] = ()  # why workers are not shut in any better, once one was started
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="grader-")
@@ -208,6 +236,8 @@ class Launcher(abc.ABC):
 
     def close(self) -> None:
         """End every worker and remove the temporary folder."""
+        for name in os.listdir(self._folder) if os.path.isdir(self._folder) else []:
+            remove(os.path.join(self._folder, name))
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> "Launcher":
@@ -251,10 +281,16 @@ class ForkLauncher(Launcher):
     """Has a zygote, which imports torch once, fork each worker: milliseconds instead of seconds.
 
     The zygote starts at once, and a new one takes over when it breaks.
+
+    Args:
+        isolation: how workers are shut in; None for the best that is to be had.
+        without: mechanisms that are left out, which a test does to show what each is for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, isolation: Isolation | None = None, without: Iterable[str] = ()) -> None:
         super().__init__()
+        self._isolation = isolation
+        self._without = sorted(without)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
@@ -267,7 +303,7 @@ class ForkLauncher(Launcher):
             keep = os.dup(theirs.fileno())
         try:
             self._process = subprocess.Popen(
-                self._command({"serve": "fork", "control": keep}),
+                self._command({"serve": "fork", "control": keep, "hidden": _project_folders()}),
                 env=self._environment(),
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
@@ -295,8 +331,15 @@ class ForkLauncher(Launcher):
         try:
             command = {
                 "fork": dataclasses.asdict(limits), "trains": trains, "folder": folder,
+                "isolation": self._isolation, "without": self._without,
             }  # fmt: skip
-            pid = self._order(command, [theirs.fileno(), write])["pid"]
+            answer = self._order(command, [theirs.fileno(), write])
+            if "pid" not in answer:
+                raise IsolationUnavailable(
+                    f"Workers cannot be shut in with {self._isolation!r}: {answer['refused']}."
+                )
+            pid, isolation, held = answer["pid"], answer["isolation"], answer["held"]
+            self.reasons = tuple(answer.get("reasons", ()))
         except BaseException:
             ours.close()
             os.close(read)
@@ -305,15 +348,15 @@ class ForkLauncher(Launcher):
             theirs.close()
             os.close(write)
 
-        def end() -> End:
+        def end(patience: float) -> End:
             try:
-                answer = self._order({"end": pid})
+                answer = self._order({"end": pid, "patience": patience})
             except WorkerUnavailable:
                 answer = {"status": None}
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
             return End(**answer)
 
-        return Worker(ours, Output(read), end)
+        return Worker(ours, Output(read), end, isolation, held)
 
     def _order(
         self, command: dict[str, Any], descriptors: list[int] | None = None
@@ -397,7 +440,7 @@ class SpawnLauncher(Launcher):
         output = Output(os.dup(process.stdout.fileno()))
         process.stdout.close()
 
-        def end() -> End:
+        def end(_: float) -> End:
             process.kill()
             code = process.wait()
             shutil.rmtree(folder, ignore_errors=True)
@@ -426,11 +469,31 @@ class SpawnLauncher(Launcher):
         raise WorkerUnavailable("The process that runs student code did not start.")
 
 
-def make_launcher() -> Launcher:
-    """The launcher that fits this system."""
+def make_launcher(isolation: Isolation | None = None) -> Launcher:
+    """The launcher that fits this system.
+
+    Args:
+        isolation: how workers are shut in; None for the best that is to be had.
+
+    Raises:
+        IsolationUnavailable: there is no such isolation on this system.
+    """
     if hasattr(os, "fork") and hasattr(socket, "send_fds"):
-        return ForkLauncher()
+        return ForkLauncher(isolation)
+    if isolation not in (None, "none"):
+        raise IsolationUnavailable(f"There is no isolation {isolation!r} on this system.")
     return SpawnLauncher()
+
+
+def _project_folders() -> list[str]:
+    """The project's own folders, wherever it is installed: what no student code may read."""
+    package = Path(__file__).resolve().parents[1]
+    names = ("grader", "reference", "assignments", "student_template", "examples", "tests")
+    found = {package, *(package.parent / name for name in names)}
+    spec = importlib.util.find_spec("reference")
+    if spec is not None and spec.origin is not None:
+        found.add(Path(spec.origin).resolve().parent)
+    return sorted(str(folder) for folder in found if folder.is_dir())
 
 
 def _package_folders() -> list[str]:

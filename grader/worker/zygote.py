@@ -9,19 +9,33 @@ the project only the modules in `NEEDED` are loaded, by path; the rest is not im
 
 import gc
 import importlib.util
+import inspect
 import json
 import os
+import select
 import shutil
 import signal
 import socket
 import sys
+import time
 import types
 from pathlib import Path
 from typing import Any
 
 NEEDED = [
+    "sandbox.system",
     "sandbox.limits",
+    "sandbox.descriptors",
+    "sandbox.namespaces",
+    "sandbox.filesystem",
+    "sandbox.groups",
+    "sandbox.identity",
+    "sandbox.capabilities",
+    "sandbox.landlock",
+    "sandbox.seccomp",
+    "sandbox.confine",
     "sandbox",
+    "worker.folders",
     "worker.protocol",
     "worker.counting",
     "worker.tracing",
@@ -32,11 +46,15 @@ NEEDED = [
     "worker.runtime",
 ]
 HERE = Path(__file__).resolve().parent.parent
+ENTER_SECONDS = 20.0
+WATCH_SECONDS = 0.25
+OWN_BYTES = 2 * 2**30  # of memory for this process and for what workers write to files
+OWN_TASKS = 16
 
 
 def load_needed() -> None:
     """Load the project's modules that a worker needs, under their usual names."""
-    for name in ("grader", "grader.worker"):
+    for name in ("grader", "grader.sandbox", "grader.worker"):
         package = types.ModuleType(name)
         package.__path__ = []
         sys.modules[name] = package
@@ -96,13 +114,29 @@ def run_eagerly() -> None:
     torch.nn.Module.compile = lambda self, *_, **__: None  # type: ignore[method-assign]
 
 
-def become_worker(sock: socket.socket, limits: dict[str, int]) -> None:
-    """Shut this process in and answer requests on `sock` until the other end closes it."""
-    from grader import sandbox
+def without_processes() -> None:
+    """Have a `DataLoader` load in its own process: a worker can start no other."""
+    import torch
+
+    begin = torch.utils.data.DataLoader.__init__
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = inspect.signature(begin).bind(self, *args, **kwargs)
+        for name in ("num_workers", "prefetch_factor", "persistent_workers", "worker_init_fn",
+                     "multiprocessing_context", "timeout"):  # fmt: skip
+            bound.arguments.pop(name, None)
+        given = {k: v for k, v in bound.arguments.items() if k != "self"}
+        begin(**{"self": self, **given})
+
+    torch.utils.data.DataLoader.__init__ = initialise  # type: ignore[method-assign]
+
+
+def become_worker(sock: socket.socket) -> None:
+    """Answer requests on `sock` until the other end closes it."""
     from grader.worker import protocol, runtime
 
     run_eagerly()
-    sandbox.enter(sandbox.Limits(**limits))
+    without_processes()
     worker = runtime.Runtime(protocol.Channel(sock))
     for name in [name for name in sys.modules if name.split(".")[0] == "grader"]:
         del sys.modules[name]
@@ -115,15 +149,31 @@ def become_worker(sock: socket.socket, limits: dict[str, int]) -> None:
 class Zygote:
     """Forks workers, ends them, and takes with them whatever they started.
 
-    Commands are JSON, one at a time. `{"fork": {limits}, "trains": bool, "folder": path}`, with two
-    descriptors (the worker's socket and the pipe for its output), answers `{"pid": n}`;
-    `{"end": pid}` answers `{"status": wait status, "cpu_seconds": s, "peak_bytes": n}`.
+    Commands are JSON, one at a time:
+    `{"fork": {limits}, "trains": bool, "folder": path, "isolation": level or null,
+    "without": [mechanism, …]}`, with two descriptors (the worker's socket and the pipe for its
+    output), answers `{"pid": n, "isolation": level, "held": {…}}`, or `{"refused": reason}`;
+    `{"end": pid, "patience": seconds}` answers `{"status": wait status, "cpu_seconds": s,
+    "peak_bytes": n, "overflowed": bool}`.
     """
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, hidden: list[str], group: Any) -> None:
+        from grader import sandbox
+
         self._control = control
-        self._workers: set[int] = set()
+        self._group = group
+        self._hidden = tuple(hidden)
+        self._readable = tuple(readable_folders())
+        self._workers: dict[int, Any] = {}  # each with its limits
+        self._own_id: dict[Any, bool] = {
+            level: sandbox.readable_by_others(list(self._readable), level == "limits")
+            for level in sandbox.LEVELS
+        }
+        self._watched: dict[int, str] = {}  # folders of those that have no file system of their own
+        self._overflowed: set[int] = set()
         self._trains = False
+        self._level: str | None = None  # the best isolation that could be had
+        self._reasons: list[str] = []  # why a better one could not
 
     def serve(self) -> None:
         """Obey until the trusted side goes away, then end every worker."""
@@ -135,89 +185,186 @@ class Zygote:
             pass  # the trusted side is gone
         for pid in list(self._workers):
             self._end(pid)
+        self._group.leave()
         shutil.rmtree(os.getcwd(), ignore_errors=True)  # the trusted side may have been killed
         os._exit(0)  # tearing torch down takes 0.1 s, and there is nothing to save
 
     def _obey(self) -> bool:
         """Carry out one command; False when the trusted side has gone."""
+        while self._watched and not select.select([self._control], [], [], WATCH_SECONDS)[0]:
+            self._watch()
         data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
         if data:
             command = json.loads(data)
             answer = (
-                self._end(command["end"]) if "end" in command else self._fork(command, descriptors)
+                self._end(command["end"], command["patience"])
+                if "end" in command
+                else self._fork(command, descriptors)
             )
             self._control.sendall(json.dumps(answer).encode())
         return bool(data)
 
+    def _watch(self) -> None:
+        """End workers that fill the disk, where a file system of their own does not bound them."""
+        from grader.worker.folders import overflows
+
+        for pid, folder in self._watched.items():
+            if pid not in self._overflowed and overflows(folder):
+                self._overflowed.add(pid)
+                _kill(pid)
+
     def _fork(self, command: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        from grader import sandbox
+
         if command["trains"] and not self._trains:
             warm_up_training()
             self._trains = True
+        try:
+            if command["isolation"] is not None:
+                return self._try(command["isolation"], command, descriptors)
+            if self._level is not None:
+                return {**self._try(self._level, command, descriptors), "reasons": self._reasons}
+            levels = list(sandbox.LEVELS)
+            for level in levels[levels.index(sandbox.best_level()) :]:
+                answer = self._try(level, command, descriptors)
+                if "pid" in answer:
+                    self._level = level
+                    break
+                self._reasons.append(f"no {level}: {answer['refused']}")
+            return {**answer, "reasons": self._reasons}
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+    def _try(self, level: Any, command: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        """Fork a worker with that isolation; answers its id, or why it could not be shut in."""
+        from grader import sandbox
+
+        limits = sandbox.Limits(**command["fork"])
+        wanted = sandbox.Confinement(
+            level, command["folder"], self._readable, self._hidden, self._own_id[level],
+            frozenset(command["without"]),
+        )  # fmt: skip
+        self._bound(limits)
+        read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                self._child(command["fork"], command["folder"], *descriptors)
+                self._child(limits, wanted, [*descriptors, write])
                 code = 0
             finally:
                 os._exit(code)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        self._workers.add(pid)
-        return {"pid": pid}
+        os.close(write)
+        answer = _read_answer(read)
+        self._workers[pid] = limits
+        if answer is None or "failed" in answer:
+            self._end(pid)
+            return {"refused": answer["failed"] if answer else "the process ended"}
+        if "filesystem" not in answer["mechanisms"]:
+            self._watched[pid] = command["folder"]
+        return {"pid": pid, "isolation": level, "held": answer}
 
-    def _child(self, limits: dict[str, int], folder: str, sock: int, output: int) -> None:
-        os.setsid()
-        die_with_parent()
-        os.chdir(folder)
-        sock, output = _away_from_standard(sock), _away_from_standard(output)
-        null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        os.dup2(sock, 3)
-        os.closerange(4, 65536)
+    @staticmethod
+    def _child(limits: Any, wanted: Any, descriptors: list[int]) -> None:
+        from grader import sandbox
+
+        try:
+            held = sandbox.enter(limits, wanted, *descriptors)
+        except sandbox.SandboxError as error:
+            _tell({"failed": str(error)}, sandbox.STATUS)
+            return
+        except OSError as error:
+            _tell({"failed": error.strerror or "refused"}, sandbox.STATUS)
+            return
+        _tell(sandbox.as_message(held), sandbox.STATUS)
         gc.enable()
-        become_worker(socket.socket(fileno=3), limits)
+        become_worker(socket.socket(fileno=sandbox.SOCKET))
 
-    def _end(self, pid: int) -> dict[str, Any]:
+    def _bound(self, limits: Any) -> None:
+        """Let the control group have what its workers may take, a new one included."""
+        every = [limits, *self._workers.values()]
+        memory = sum(each.memory_bytes for each in every) + OWN_BYTES
+        self._group.bound(memory, sum(each.tasks + 2 for each in every) + OWN_TASKS)
+
+    def _end(self, pid: int, patience: float = 0.0) -> dict[str, Any]:
+        """End a worker; one that is ending by itself has some seconds to say how."""
         if pid not in self._workers:
             return {"status": None}
+        deadline = time.monotonic() + patience
+        while not _has_ended(pid) and time.monotonic() < deadline:
+            time.sleep(0.002)
         try:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass  # it has ended by itself, or has not come to setsid yet
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        _kill(pid)
         _, status, usage = os.wait4(pid, 0)
-        self._workers.discard(pid)
+        del self._workers[pid]
+        self._watched.pop(pid, None)
         self._end_orphans()
         unit = 1 if sys.platform == "darwin" else 1024
+        overflowed = pid in self._overflowed
+        self._overflowed.discard(pid)
         return {
             "status": status,
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
             "peak_bytes": usage.ru_maxrss * unit,
+            "overflowed": overflowed,
         }
 
     def _end_orphans(self) -> None:
         """Kill what ended workers left running: as subreaper, this process is its parent now."""
         for _ in range(1000):
-            orphans = _children() - self._workers
+            orphans = _children() - self._workers.keys()
             if not orphans:
                 return
             for pid in orphans:
-                os.kill(pid, signal.SIGKILL)
+                _kill(pid)
             for pid in orphans:
                 os.waitpid(pid, 0)
 
 
-def _away_from_standard(descriptor: int) -> int:
-    """A copy of the descriptor above the numbers that the worker's own get."""
-    import fcntl
+def readable_folders() -> list[str]:
+    """What a worker may read: what this process imports from, and libraries beside it."""
+    folders = [os.path.join(sys.base_prefix, "lib"), *sys.path]
+    folders += os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    found = [os.path.abspath(folder) for folder in folders if folder and os.path.isdir(folder)]
+    return list(dict.fromkeys([*found, *map(os.path.realpath, found)]))
 
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)
+
+def _read_answer(read: int) -> dict[str, Any] | None:
+    """What a process says of entering, in JSON; None when it ends, or takes too long."""
+    data = b""
+    deadline = time.monotonic() + ENTER_SECONDS
+    try:
+        while (left := deadline - time.monotonic()) > 0:
+            if not select.select([read], [], [], left)[0]:
+                return None
+            part = os.read(read, 65536)
+            if not part:
+                break
+            data += part
+    finally:
+        os.close(read)
+    answer: dict[str, Any] | None = json.loads(data) if data else None
+    return answer
+
+
+def _tell(message: dict[str, Any], status: int) -> None:
+    os.write(status, json.dumps(message).encode())
+    os.close(status)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _has_ended(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
 def _children() -> set[int]:
@@ -229,34 +376,19 @@ def _children() -> set[int]:
         return set()
 
 
-def _prctl(option: int, value: int) -> None:
-    """Call Linux's prctl; does nothing elsewhere."""
-    import ctypes
-
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def die_with_parent() -> None:
-    """Have this process killed when its parent ends (PR_SET_PDEATHSIG)."""
-    _prctl(1, signal.SIGKILL)
-
-
-def adopt_orphans() -> None:
-    """Become the parent of grandchildren whose parent ends (PR_SET_CHILD_SUBREAPER)."""
-    _prctl(36, 1)
-
-
 def main(options: dict[str, Any]) -> None:
     """Start as the options say: `serve`, `paths`, and what the way of serving needs."""
     sys.path.extend(path for path in options["paths"] if path not in sys.path)
     load_needed()
+    from grader import sandbox
+
     if options["serve"] == "fork":
         control = socket.socket(fileno=options["control"])
+        group = sandbox.Group(str(os.getpid()))
         warm_up()
-        adopt_orphans()
+        sandbox.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the trusted side to handle
-        Zygote(control).serve()
+        Zygote(control, options["hidden"], group).serve()
     else:
         warm_up()
         if options["trains"]:
@@ -264,7 +396,8 @@ def main(options: dict[str, Any]) -> None:
         os.chdir(options["folder"])
         sock = socket.create_connection(("127.0.0.1", options["port"]))
         sock.sendall(sys.stdin.readline().strip().encode())
-        become_worker(sock, options["limits"])
+        sandbox.enter_limits(sandbox.Limits(**options["limits"]))
+        become_worker(sock)
 
 
 if __name__ == "__main__":

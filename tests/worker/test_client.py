@@ -222,7 +222,8 @@ def test_a_flood_of_output_ends_the_worker(worker):
 def test_nothing_is_left_running(fork):
     worker = fork.start(Limits())
     load(worker)
-    call(worker, "orphan")
+    with pytest.raises(StudentRaised, match="PermissionError"):
+        call(worker, "orphan")  # no process can be started
     zygote = fork._process.pid
     children = Path(f"/proc/{zygote}/task/{zygote}/children")
     worker.end()
