@@ -89,6 +89,16 @@ def version(wanted: bool) -> None:
         raise typer.Exit
 
 
+IsolationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--isolation",
+        metavar="LEVEL",
+        help="How submissions are shut in: namespaces, limits or none; else as well as can be.",
+    ),
+]
+
+
 @app.callback()
 def options(
     _version: Annotated[
@@ -109,16 +119,18 @@ def check(
         str | None,
         typer.Option("--json", metavar="FILE", help="Write the report as JSON; - for the output."),
     ] = None,
+    isolation: IsolationOption = None,
 ) -> None:
     """Grade one submission and show what to mend."""
     from grader.intake import Reading
     from grader.worker.client import make_launcher
 
+    level = _isolation(isolation)
     if not path.exists():
         raise InputError(f"There is no file or folder {path}: check the path.")
     if json_file not in (None, "-"):
         _expect_writable(Path(str(json_file)))
-    with Reading() as reading, make_launcher() as launcher:  # it imports torch meanwhile
+    with Reading() as reading, make_launcher(level) as launcher:  # it imports torch meanwhile
         name = path.resolve().name
         read = reading.begin(path, name, neighbours=True)
         from grader.assignment import load_assignment, recognise
@@ -168,6 +180,7 @@ def grade(
         ),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 1,
+    isolation: IsolationOption = None,
 ) -> None:
     """Grade many submissions into a folder of reports and a gradebook."""
     from grader.batch.roster import read_roster
@@ -175,6 +188,7 @@ def grade(
     from grader.intake import Reading
     from grader.worker.client import make_launcher
 
+    level = _isolation(isolation)
     students = read_roster(roster) if roster is not None else None
     with Reading() as reading:
         hand = survey(paths, reading, out)
@@ -184,7 +198,7 @@ def grade(
             "grader: --jobs has no effect yet: submissions are graded one at a time.",
             file=sys.stderr,
         )
-    with make_launcher() as launcher:
+    with make_launcher(level) as launcher:
         from grader.assignment import load_assignment
         from grader.batch import ClassRow, grade_class
         from grader.report.terminal import class_line, class_table
@@ -205,6 +219,8 @@ def grade(
 
         for line in _told(hand):
             errors.print(line, markup=False)
+        if level != "none":
+            launcher.require_sandbox()
         rows = grade_class(found, chosen, out, launcher, _secret(), done, students)
     console.print(class_table([row.report for row in rows]))
     console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
@@ -264,6 +280,22 @@ def list_assignments() -> None:
         count = str(len(list(loaded.checks())))
         table.add_row(loaded.id, loaded.title, points(loaded.points), count, loaded.lesson)
     _console().print(table)
+
+
+@app.command()
+def doctor(isolation: IsolationOption = None) -> None:
+    """Say how submissions are shut in on this machine, by trying to get out; exit code 1 if not."""
+    from grader.worker.client import make_launcher
+
+    level = _isolation(isolation)
+    with make_launcher(level) as launcher:
+        from grader.worker.doctor import examine
+
+        found = examine(launcher)
+    from grader.report.doctor import print_examination
+
+    print_examination(found, _console(width=110))
+    raise typer.Exit(POINTS_LOST if found.isolation == "none" else FULL_MARKS)
 
 
 AssignmentArgument = Annotated[str, typer.Argument(metavar="ID", help="The assignment.")]
@@ -414,6 +446,15 @@ def _console(stderr: bool = False, width: int = 100) -> Any:
     return Console(
         stderr=stderr, highlight=False, width=None if is_terminal else width, soft_wrap=False
     )
+
+
+def _isolation(level: str | None) -> Any:
+    """The level of isolation that was asked for; None for the best."""
+    from grader.sandbox import LEVELS
+
+    if level is not None and level not in LEVELS:
+        raise InputError(f"There is no isolation {level!r}: choose one of {', '.join(LEVELS)}.")
+    return level
 
 
 def _secret() -> str:

@@ -32,6 +32,7 @@ WORDS = {
     "review": "a person must look",
 }
 
+UNCONFINED = "Run without a sandbox: do that with code of your own only. `grader doctor` says why."
 COMMAND = re.compile(r"(?<!\S)(?:::(?=[A-Za-z][\w-]*(?:\s|::))|##\[)")  # of a GitHub workflow
 
 
@@ -90,6 +91,8 @@ def print_report(report: Report, console: Console, milestones: Sequence[str] = (
     _print_findings(report.findings, console)
     console.print()
     console.print(_verdict(report, chosen))
+    if report.environment.isolation == "none" and report.status == "graded":
+        console.print(Text(UNCONFINED, style="dim"))
 
 
 def _overview(milestones: list[MilestoneRow]) -> RenderableType:

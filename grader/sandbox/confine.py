@@ -29,7 +29,7 @@ Isolation = Literal["namespaces", "limits", "none"]
 LEVELS: tuple[Isolation, ...] = ("namespaces", "limits", "none")
 MECHANISMS = (
     "descriptors", *(f"{kind} namespace" for kind in KINDS), "filesystem", "limits",
-    "identity", "capabilities", "no_new_privs", "landlock", "seccomp",
+    "identity", "capabilities", "no_new_privs", "landlock", "seccomp", "cgroup",
 )  # fmt: skip
 
 

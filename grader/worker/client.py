@@ -234,6 +234,26 @@ class Launcher(abc.ABC):
             WorkerUnavailable: none could be started.
         """
 
+    def start_and_end(self) -> Worker:
+        """Start a worker and end it, to see how it is shut in."""
+        worker = self.start(Limits())
+        worker.end()
+        return worker
+
+    def require_sandbox(self) -> None:
+        """See that workers are shut in, by starting one.
+
+        Raises:
+            IsolationUnavailable: they would be no more than processes with limits.
+        """
+        worker = self.start_and_end()
+        if worker.isolation == "none":
+            why = "; ".join(self.reasons) or "this system has none"
+            raise IsolationUnavailable(
+                f"There is no sandbox here ({why}), and others' code is not run without one. "
+                "`grader doctor` says more; `--isolation none` grades all the same."
+            )
+
     def close(self) -> None:
         """End every worker and remove the temporary folder."""
         for name in os.listdir(self._folder) if os.path.isdir(self._folder) else []:
@@ -289,8 +309,8 @@ class ForkLauncher(Launcher):
 
     def __init__(self, isolation: Isolation | None = None, without: Iterable[str] = ()) -> None:
         super().__init__()
-        self._isolation = isolation
-        self._without = sorted(without)
+        self.isolation = isolation
+        self.without = sorted(without)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
@@ -331,12 +351,12 @@ class ForkLauncher(Launcher):
         try:
             command = {
                 "fork": dataclasses.asdict(limits), "trains": trains, "folder": folder,
-                "isolation": self._isolation, "without": self._without,
+                "isolation": self.isolation, "without": self.without,
             }  # fmt: skip
             answer = self._order(command, [theirs.fileno(), write])
             if "pid" not in answer:
                 raise IsolationUnavailable(
-                    f"Workers cannot be shut in with {self._isolation!r}: {answer['refused']}."
+                    f"Workers cannot be shut in with {self.isolation!r}: {answer['refused']}."
                 )
             pid, isolation, held = answer["pid"], answer["isolation"], answer["held"]
             self.reasons = tuple(answer.get("reasons", ()))

@@ -49,7 +49,7 @@ HERE = Path(__file__).resolve().parent.parent
 ENTER_SECONDS = 20.0
 WATCH_SECONDS = 0.25
 OWN_BYTES = 2 * 2**30  # of memory for this process and for what workers write to files
-OWN_TASKS = 16
+OWN_TASKS = 4
 
 
 def load_needed() -> None:
@@ -245,7 +245,8 @@ class Zygote:
             level, command["folder"], self._readable, self._hidden, self._own_id[level],
             frozenset(command["without"]),
         )  # fmt: skip
-        self._bound(limits)
+        grouped = self._group and "cgroup" not in command["without"]
+        self._bound(limits, grouped)
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -261,6 +262,10 @@ class Zygote:
         if answer is None or "failed" in answer:
             self._end(pid)
             return {"refused": answer["failed"] if answer else "the process ended"}
+        if grouped:
+            answer["mechanisms"]["cgroup"] = "for all workers together"
+        else:
+            answer["missing"]["cgroup"] = "no control group can be made"
         if "filesystem" not in answer["mechanisms"]:
             self._watched[pid] = command["folder"]
         return {"pid": pid, "isolation": level, "held": answer}
@@ -281,8 +286,11 @@ class Zygote:
         gc.enable()
         become_worker(socket.socket(fileno=sandbox.SOCKET))
 
-    def _bound(self, limits: Any) -> None:
+    def _bound(self, limits: Any, is_wanted: bool) -> None:
         """Let the control group have what its workers may take, a new one included."""
+        if not is_wanted:
+            self._group.bound(2**60, 2**20)
+            return
         every = [limits, *self._workers.values()]
         memory = sum(each.memory_bytes for each in every) + OWN_BYTES
         self._group.bound(memory, sum(each.tasks + 2 for each in every) + OWN_TASKS)
@@ -334,11 +342,11 @@ def readable_folders() -> list[str]:
 
 
 def _read_answer(read: int) -> dict[str, Any] | None:
-    """What a process says of entering, in JSON; None when it ends, or takes too long."""
+    """What a process says of entering, a line of JSON; None when it ends, or takes too long."""
     data = b""
     deadline = time.monotonic() + ENTER_SECONDS
     try:
-        while (left := deadline - time.monotonic()) > 0:
+        while not data.endswith(b"\n") and (left := deadline - time.monotonic()) > 0:
             if not select.select([read], [], [], left)[0]:
                 return None
             part = os.read(read, 65536)
@@ -352,7 +360,7 @@ def _read_answer(read: int) -> dict[str, Any] | None:
 
 
 def _tell(message: dict[str, Any], status: int) -> None:
-    os.write(status, json.dumps(message).encode())
+    os.write(status, json.dumps(message).encode() + b"\n")
     os.close(status)
 
 
