@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,6 +22,7 @@ from grader.worker.client import Launcher
 
 GRADEBOOK = "gradebook.csv"
 WHOSE = ("file", "student", "attempt", "late")  # columns that say what was handed in, and by whom
+SECRET = ".secret"  # what the inputs of a class are drawn from
 MARKS = "marks.json"  # what persons gave; it outlives every regrading
 
 
@@ -73,6 +75,7 @@ def grade_class(
     Returns:
         A row for every submission, in their order.
     """
+    out = out.absolute()  # grading happens in another folder
     reports = out / "reports"
     try:
         reports.mkdir(parents=True, exist_ok=True)
@@ -82,12 +85,14 @@ def grade_class(
     marks = load_marks(out / MARKS)
     named = {submission.id: submission for submission in found}
 
+    paths = {submission.id: submission.path.absolute() for submission in found}
+
     def read() -> Iterator[tuple[str, Submission | InputError]]:
         for submission in found:
             try:
                 yield (
                     submission.id,
-                    reading.read(submission.path, submission.id, submission.inside),
+                    reading.read(paths[submission.id], submission.id, submission.inside),
                 )
             except InputError as error:
                 yield submission.id, error
@@ -108,6 +113,33 @@ def grade_class(
     finally:
         _write_gradebook(out / GRADEBOOK, assignment.milestone_ids, rows)
     return rows
+
+
+def class_secret(out: Path) -> str:
+    """What the inputs of a class are drawn from: made at its first grading, and kept.
+
+    So nobody can know them beforehand, all of the class get the same, and grading again gives the
+    same reports.
+
+    Args:
+        out: the class's folder; the secret lies in it, readable by its owner alone.
+
+    Raises:
+        InputError: it cannot be read or written.
+    """
+    path = out / SECRET
+    try:
+        with open(path, encoding="ascii") as file:
+            kept = file.read().strip()
+        if kept:
+            return kept
+    except FileNotFoundError:
+        pass
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from None
+    made = secrets.token_hex(16)
+    write_atomically(path, made + "\n", mode=0o600)
+    return made
 
 
 def mark_in_class(out: Path, submission: str, check: str, score: Decimal, comment: str) -> ClassRow:
@@ -192,17 +224,39 @@ def load_report(path: Path) -> Report:
         raise InputError(f"{path} is no report of the grader.") from None
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole, or not at all; raises InputError."""
+def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write a file so that it is there whole, or not at all, whatever ends this process.
+
+    Args:
+        path: the file, which is replaced.
+        text: what is in it.
+        mode: who may read it, as far as the process's mask allows.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _keep_name(path.parent)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _keep_name(folder: Path) -> None:
+    """Have the disk keep the names in a folder, too: a file's own fsync keeps its contents."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return  # Windows cannot
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]) -> None:

@@ -89,12 +89,11 @@ def assert_tensor(value: Any, shape: Sequence[int], what: str) -> Tensor:
 
 
 def is_close(got: Tensor, expected: Tensor, rtol: float = RTOL, atol: float = ATOL) -> bool:
-    """Whether both have the same shape and finite values that agree."""
-    return (
-        got.shape == expected.shape
-        and bool(torch.isfinite(got).all())
-        and torch.allclose(got, expected, rtol=rtol, atol=atol)
-    )
+    """Whether both have the same shape, and finite values that agree in the expected dtype."""
+    if got.shape != expected.shape or got.is_complex() != expected.is_complex():
+        return False
+    got = got.to(expected.dtype)
+    return bool(torch.isfinite(got).all()) and torch.allclose(got, expected, rtol=rtol, atol=atol)
 
 
 def assert_close(

@@ -200,7 +200,7 @@ def grade(
         )
     with make_launcher(level) as launcher:
         from grader.assignment import load_assignment
-        from grader.batch import ClassRow, grade_class
+        from grader.batch import ClassRow, class_secret, grade_class
         from grader.report.terminal import class_line, class_table
 
         chosen = load_assignment(assignment) if assignment else _recognise_any(found)
@@ -221,7 +221,8 @@ def grade(
             errors.print(line, markup=False)
         if level != "none":
             launcher.require_sandbox()
-        rows = grade_class(found, chosen, out, launcher, _secret(), done, students)
+        secret = _secret() or class_secret(out)
+        rows = grade_class(found, chosen, out, launcher, secret, done, students)
     console.print(class_table([row.report for row in rows]))
     console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
     if students is not None:
@@ -663,7 +664,6 @@ def _write_json(text: str, target: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    try:
-        Path(target).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    from grader.batch import write_atomically
+
+    write_atomically(Path(target), text)

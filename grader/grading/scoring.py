@@ -1,6 +1,7 @@
 """From what checks came to, to a report: points, places, findings and sums."""
 
 import ast
+from dataclasses import replace
 from decimal import ROUND_DOWN, Decimal
 from functools import cache
 from importlib import metadata
@@ -28,6 +29,15 @@ from grader.report import (
 if TYPE_CHECKING:  # they import torch, and refusing a submission should not wait for that
     from grader.grading.plugin import Outcome, Run
     from grader.student import Session
+
+
+HIDDEN = {
+    "raised": "It raised an exception on an input that is not shown.",
+    "timed_out": "It took too long on an input that is not shown.",
+    "crashed": "Its process ended on an input that is not shown.",
+    "blocked": "Not tried, because of an earlier row.",
+}
+HIDDEN_OTHER = "It is not right on an input that is not shown."
 
 
 def report_of(run: "Run", assignment: Assignment, isolation: Isolation, seconds: float) -> Report:
@@ -74,8 +84,23 @@ def report_of(run: "Run", assignment: Assignment, isolation: Isolation, seconds:
     )
 
 
+def _concealed(outcome: "Outcome") -> "Outcome":
+    """An outcome without its input, its values, or what the student's code said of them.
+
+    The misconception stays, and the definition's place; an exception's text and line could carry
+    what the input was.
+    """
+    from grader.diagnosis import sentence_of
+
+    sentence = sentence_of(outcome.misconception or "")
+    message = " ".join(filter(None, [HIDDEN.get(outcome.status, HIDDEN_OTHER), sentence]))
+    return replace(outcome, message=message, expected=None, got=None, frames=())
+
+
 def _row(check: Check, title: str, outcome: "Outcome", session: "Session") -> CheckRow:
     passed = outcome.status == "passed"
+    if check.hidden and not passed:
+        outcome = _concealed(outcome)
     place = None
     if not passed:
         if outcome.frames:

@@ -32,6 +32,8 @@ STORES = {"STORE_NAME", "STORE_GLOBAL"}
 CHANGING = {"append", "extend", "add", "update", "setdefault", "insert", "register", "__setitem__"}
 BY_NAME = {"globals", "eval", "exec"}  # what finds names that nobody can foresee
 MAKING = {"exec", "globals", "vars", "locals", "eval", "get_ipython"}
+READING = {"open", "read_text", "read_bytes", "load", "loadtxt", "genfromtxt", "read_csv"}
+WRITING = {"open", "write_text", "write_bytes", "dump", "save", "savez", "savetxt", "to_csv"}
 GIVEN = {*dir(builtins), "__name__", "__file__", "__doc__", "display", "get_ipython"}
 
 
@@ -48,6 +50,7 @@ class Statement:
         sets: names of the module that its function binds or changes when it is called.
         calls: names of functions of the module that it calls.
         by_name: whether it can look names up that are nowhere written as such.
+        mentions: names and attributes that it looks up, now or when its functions are called.
     """
 
     node: ast.stmt
@@ -58,6 +61,7 @@ class Statement:
     sets: set[str] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
     by_name: bool = False
+    mentions: set[str] = field(default_factory=set)
 
     @property
     def is_import(self) -> bool:
@@ -95,7 +99,8 @@ class Selection:
     Attributes:
         kept: for each chunk the indexes of the statements that are run.
         left_out: the statements that are not, and that do something.
-        by_name: whether what is needed can look names up that are nowhere written as such.
+        by_name: whether what is needed can look up what it nowhere names: names of the module as
+            texts, or files that what is left out may write.
         makes_names: whether what is left out can define names that are nowhere written as such.
     """
 
@@ -117,13 +122,16 @@ def select(source: Source, wanted: Collection[str] | None, only_now: bool = Fals
     every = [statement for chunk in by_chunk for statement in chunk]
     needed = _kept(every, wanted, only_now)
     chosen = needed | _that_cost_nothing(every, needed)
+    rest = [s for s in every if id(s) not in chosen]
+    reads = any(s.mentions & READING for s in every if id(s) in needed)
+    by_file = reads and any(s.mentions & WRITING for s in rest)
     return Selection(
         kept=tuple(
             tuple(index for index, s in enumerate(chunk) if id(s) in chosen) for chunk in by_chunk
         ),
-        left_out=tuple(s.node for s in every if id(s) not in chosen and s.does_something),
-        by_name=any(s.by_name for s in every if id(s) in needed),
-        makes_names=any(_makes_names(s.node) for s in every if id(s) not in chosen),
+        left_out=tuple(s.node for s in rest if s.does_something),
+        by_name=by_file or any(s.by_name for s in every if id(s) in needed),
+        makes_names=any(_makes_names(s.node) for s in rest),
     )
 
 
@@ -262,6 +270,8 @@ def _read_code(code: types.CodeType, statement: Statement, runs_now: bool) -> No
         name = instruction.argval
         if not isinstance(name, str):
             continue
+        if instruction.opname.startswith("LOAD_"):
+            statement.mentions.add(name)
         if instruction.opname in LOADS:
             if name in BY_NAME:
                 statement.by_name = True
@@ -310,6 +320,8 @@ def _changed_by(node: ast.AST, patching: set[str]) -> Iterator[str]:
             targets = [one]
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[first, *_]):
             yield from filter(None, [root_name(first)])
+        case ast.Call(func=ast.Name(id="exec"), args=[_, *spaces]):
+            yield from filter(None, map(root_name, spaces))
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in patching:
             yield from filter(None, map(root_name, arguments))
         case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in CHANGING:

@@ -1,5 +1,6 @@
 """A submission in a worker: started when first asked, loaded once, started anew after a crash."""
 
+import ast
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from grader.errors import (
     StudentRaised,
     StudentTimedOut,
 )
-from grader.intake import Location, Note, Submission
+from grader.intake import Location, Note, Source, Submission
 from grader.intake.definitions import (
     choose_modules,
     defined_names,
@@ -28,7 +29,7 @@ from grader.intake.definitions import (
     under_main_guard,
 )
 from grader.intake.signatures import Signature, signature_of
-from grader.policy import Use, disallowed_uses
+from grader.policy import Use, disallowed_uses, signs_of_hiding
 from grader.sandbox import Isolation, Limits
 from grader.student.loading import Plan, Way
 from grader.student.order import FORWARD, order_text, other_order
@@ -37,6 +38,7 @@ from grader.worker.client import Launcher, Worker
 
 T = TypeVar("T")
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
+LACKING = {"NameError", "KeyError", "AttributeError", "IndexError"}  # what was left out may be it
 ABSENT = {
     "stand-in": "Not installed here, and replaced by what does nothing: {}.",
     "missing": "Imported, but not installed here (nor handed in): {}.",
@@ -74,7 +76,10 @@ class Session:
         self._worker: Worker | None = None
         self.isolation: Isolation = "none"  # of the workers that ran the submission, if any did
         self._found: set[str] = set()
-        self._plan = Plan(submission, self.modules, set(self._spelled.values()))
+        spelled = set(self._spelled.values())
+        self._plan = Plan(submission, self.modules, spelled, assignment.disallowed)
+        self._blinded: list[str] = []
+        self._seen_uses: dict[str, RefusedDefinition] = {}
         self._way: Way | None = None
         self._absent: dict[str, str] = {}
         self._load_error: StudentError | None = None
@@ -213,6 +218,8 @@ class Session:
             if use.definition == spelled:
                 frames = (Frame(use.location.file, use.line, spelled),)
                 raise RefusedDefinition(spelled, use.name, frames)
+        if spelled in self._seen_uses:
+            raise self._seen_uses[spelled]
         if not self.modules:
             raise self._missing(name)
         self._running()
@@ -237,7 +244,10 @@ class Session:
         worker = self._running()
         self._seed += 1
         try:
-            return worker.request(operation, arguments, self._seconds(), self._seed)
+            try:
+                return worker.request(operation, arguments, self._seconds(), self._seed)
+            finally:
+                self._refuse_what_was_seen(worker, self.spelling(name))
         except (StudentTimedOut, StudentCrashed) as error:
             if downfalls:
                 error.cause = downfalls[0].cause
@@ -245,6 +255,51 @@ class Session:
                 error.cause = ("downfall", name)
             downfalls.append(error)
             raise
+
+    def _refuse_what_was_seen(self, worker: Worker, asked: str) -> None:
+        """Refuse definitions that were seen to use what is not allowed, though no source shows it.
+
+        Raises:
+            RefusedDefinition: the definition that was asked for is one of them.
+        """
+        for use in worker.uses:
+            if not use.name:
+                self._blinded.append("it took away the watch on torch's functions while it ran")
+                continue
+            owner = use.owner or asked
+            if owner not in self._seen_uses:
+                self._seen_uses[owner] = RefusedDefinition(
+                    owner, f"{use.name} of torch", use.frames
+                )
+                place = self.locate(use.frames[0]) if use.frames else None
+                self.notes.append(
+                    Note(
+                        "review",
+                        f"`{owner}` was seen to use torch's `{use.name}`, which is not allowed, in "
+                        "a way that its source does not show.",
+                        place,
+                    )
+                )
+        worker.uses.clear()
+        if asked in self._seen_uses:
+            raise self._seen_uses[asked]
+
+    def blinded_by(self) -> str | None:
+        """Why nobody can know what the submission's calls used, in words; None where one can."""
+        return self._blinded[0] if self._blinded else None
+
+    def _look_for_hiding(self, way: Way) -> None:
+        """Have the report show what of the source that is run is worth a look."""
+        by_source: dict[str, tuple[Source, list[ast.stmt]]] = {}
+        for source, statement in self._plan.statements(way):
+            by_source.setdefault(source.path, (source, []))[1].append(statement)
+        for source, statements in by_source.values():
+            for sign in signs_of_hiding(statements):
+                place = source.locate(sign.line)
+                text = f"Worth a look: the code {sign.what}."
+                self.notes.append(Note("review", text, place))
+                if sign.blinds:
+                    self._blinded.append(f"the code {sign.what}, {place}")
 
     def end(self) -> None:
         """End the worker."""
@@ -320,7 +375,8 @@ class Session:
             return Way.DEFINED
         found = self._found
         wanted = set(self._spelled.values()) if self._plan.makes_names() else self._plan.defined()
-        is_complete = wanted <= found and not self._plan.looks_up_by_name()
+        lacks = self._lacking()
+        is_complete = wanted <= found and not self._plan.looks_up_by_name() and not lacks
         if is_complete or not self._plan.differ(Way.NEEDED, Way.EVERYTHING):
             return Way.NEEDED
         try:
@@ -328,10 +384,19 @@ class Session:
         except (StudentTimedOut, StudentCrashed):
             pass
         else:
-            if self._found > found or (self._found == found and self._plan.looks_up_by_name()):
+            still = self._lacking()
+            better = self._plan.looks_up_by_name() or still < lacks
+            if self._found > found or (self._found == found and better):
                 return Way.EVERYTHING
         self._load(Way.NEEDED)
         return Way.NEEDED
+
+    def _lacking(self) -> int:
+        """How many errors at load may come of statements that were left out."""
+        return sum(
+            isinstance(error, StudentRaised) and error.kind in LACKING
+            for error in self._raised_at_load
+        )
 
     def _load(self, way: Way) -> None:
         """Start a worker and have it run the modules."""
@@ -361,6 +426,7 @@ class Session:
     def _note_loading(self, way: Way) -> None:
         """Have the report say what was not run, what raised, and what is not installed."""
         self.notes.extend(self._plan.notes(way))
+        self._look_for_hiding(way)
         if way is Way.DEFINED:
             self.note("What the definitions need came to no end, so they alone were run.")
         for error in self._raised_at_load:

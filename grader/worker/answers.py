@@ -136,6 +136,14 @@ class FaultModel(_Strict):
     frames: Annotated[list[FrameModel], Field(max_length=20)]
 
 
+class UseModel(_Strict):
+    """Something that the assignment does not allow, and that a call was seen to use."""
+
+    name: Annotated[str, Field(max_length=200)]
+    owner: Annotated[str, Field(max_length=200)]
+    frame: FrameModel | None
+
+
 class Answer(_Strict):
     """The header of a worker's answer."""
 
@@ -143,6 +151,7 @@ class Answer(_Strict):
     value: Node = None
     fault: FaultModel | None = None
     devices: Annotated[list[FrameModel], Field(max_length=20)] = []
+    uses: Annotated[list[UseModel], Field(max_length=20)] = []
 
 
 for _model in (_Sequence, _Dict, _Fields, Answer):

@@ -70,6 +70,21 @@ class End:
         return f"its process ended with exit code {os.WEXITSTATUS(self.status)}"
 
 
+@dataclasses.dataclass(frozen=True)
+class SeenUse:
+    """Something that the assignment does not allow, and that a call was seen to use.
+
+    Attributes:
+        name: of the function or class of torch.
+        owner: the graded definition that was running, or "".
+        frames: the student's line, where one was running.
+    """
+
+    name: str
+    owner: str
+    frames: tuple[Frame, ...] = ()
+
+
 class Output:
     """Keeps the first part of what a worker prints, and counts the rest."""
 
@@ -127,6 +142,7 @@ class Worker:
         self.isolation: Isolation = isolation
         self.held = held or {}
         self.devices: list[Frame] = []  # lines that asked for a device that is not there
+        self.uses: list[SeenUse] = []  # what calls were seen to use though it is not allowed
         self.ended: End | None = None
 
     def request(
@@ -171,6 +187,10 @@ class Worker:
             self.end()
             raise self._flooded()
         self.devices += frames_of(answer.devices)
+        self.uses += [
+            SeenUse(use.name, use.owner, frames_of([use.frame] if use.frame else []))
+            for use in answer.uses
+        ]
         if answer.fault is not None:
             raise raised_by(answer.fault)
         return value

@@ -6,20 +6,19 @@ the student's code as soon as that has run. So there is no secret in it, and no 
 
 import itertools
 import json
-import random
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-import numpy
 import torch
 from safetensors.torch import load as load_safetensors
 
 from grader.worker.binding import OMITTED, bind
 from grader.worker.counting import OperationCounter
 from grader.worker.devices import OnCpu
+from grader.worker.library import LibraryWatch
 from grader.worker.modules import PACKAGE, ROOT, Chunk, StudentModules
 from grader.worker.protocol import (
     Channel,
@@ -31,6 +30,7 @@ from grader.worker.protocol import (
     named_fields,
     pack,
 )
+from grader.worker.state import reset
 from grader.worker.tracing import Tracer
 
 MAX_FRAMES = 12  # of a traceback that are sent
@@ -46,6 +46,7 @@ class Runtime:
         self._objects: dict[int, Any] = {}
         self._norms: dict[int, list[float]] = {}
         self._on_cpu: OnCpu | None = None
+        self._library = LibraryWatch((), ROOT, ())
         self._operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "load": self._load,
             "call": self._call,
@@ -73,15 +74,15 @@ class Runtime:
         answer: dict[str, Any] = {"id": request["id"]}
         encoder = Encoder(self._keep)
         try:
-            self._reset(request["seed"])
+            reset(request["seed"])
             arguments = decode(request["arguments"], tensors, self._objects.__getitem__)
             answer["value"] = encoder.encode(self._operations[request["operation"]](arguments))
-            answer["devices"] = self._places()
+            answer.update(devices=self._places(), uses=self._uses())
             frame = pack(answer, encoder.tensors)
         except BaseException as error:
             answer.pop("value", None)
             answer["fault"] = describe(error)
-            answer["devices"] = self._places()
+            answer.update(devices=self._places(), uses=self._uses())
             frame = pack(answer, {})
         _flush()
         return frame
@@ -95,6 +96,18 @@ class Runtime:
             {"file": clean_text(file, 300), "line": line, "function": ""} for file, line in places
         ]
 
+    def _uses(self) -> list[dict[str, Any]]:
+        """What was used that is not allowed, each told once."""
+        uses, self._library.uses = self._library.uses, []
+        return [
+            {
+                "name": clean_text(name, 200),
+                "owner": clean_text(owner, 200),
+                "frame": _frame(line) if line else None,
+            }
+            for name, owner, line in uses
+        ]
+
     def _keep(self, value: Any) -> int | None:
         """Keep modules for later requests; everything else is only described."""
         if not isinstance(value, torch.nn.Module) and not _is_plain_layer(value):
@@ -102,16 +115,6 @@ class Runtime:
         number = len(self._objects)
         self._objects[number] = value
         return number
-
-    @staticmethod
-    def _reset(seed: int) -> None:
-        """Put back what an earlier call may have changed for all calls."""
-        random.seed(seed)
-        numpy.random.seed(seed % 2**32)
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 0.2 ms for devices too
-        torch.set_default_dtype(torch.float32)
-        torch.set_grad_enabled(True)
-        sys.setrecursionlimit(1000)
 
     # operations
 
@@ -123,6 +126,8 @@ class Runtime:
         if arguments.get("on_cpu"):
             self._on_cpu = OnCpu(ROOT)
             self._on_cpu.enter()
+        names = arguments["names"]
+        self._library = LibraryWatch(arguments.get("disallowed", ()), ROOT, names)
         sources = {
             path: [Chunk(*chunk) for chunk in chunks]
             for path, chunks in arguments["sources"].items()
@@ -136,7 +141,7 @@ class Runtime:
         finder.install()
         self._modules = [finder.load(path) for path in order]
         return {
-            "found": [name for name in arguments["names"] if self._find(name) is not None],
+            "found": [name for name in names if self._find(name) is not None],
             "errors": [[path, describe(error)] for path, error in finder.errors],
             "absent": [
                 [clean_text(name, 100), kind] for name, kind in finder.stand_ins.used.items()
@@ -176,8 +181,12 @@ class Runtime:
         call = bind(target, names, inputs, keywords)
         counter = OperationCounter() if arguments.get("count") else None
         tracer = Tracer(ROOT) if arguments.get("trace") else None
-        with torch.set_grad_enabled(probe is not None or train), counter or tracer or nullcontext():
+        grad = torch.set_grad_enabled(probe is not None or train)
+        # A training, and what is counted, runs as it would without being watched.
+        watch = nullcontext() if train or counter else self._library.watch(arguments["target"])
+        with grad, watch, counter or tracer or nullcontext():
             returned = call()
+        self._library.look_into(returned)
         if arguments.get("listed"):
             returned = listed(returned)
         answer: dict[str, Any] = {"returned": returned}
@@ -355,13 +364,17 @@ def _event(value: torch.Tensor, line: tuple[str, int, str] | None) -> dict[str, 
     """A tensor that was computed, and the student's line, ready to be sent."""
     if line is None:
         return {"value": value, "frame": None}
+    return {"value": value, "frame": _frame(line)}
+
+
+def _frame(line: tuple[str, int, str]) -> dict[str, Any]:
+    """A line of the student's, ready to be sent."""
     file, number, function = line
-    frame = {
+    return {
         "file": clean_text(file, 300),
         "line": number,
         "function": clean_text(function, 100),
     }
-    return {"value": value, "frame": frame}
 
 
 def _is_plain_layer(value: Any) -> bool:

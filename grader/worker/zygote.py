@@ -41,6 +41,8 @@ NEEDED = [
     "worker.tracing",
     "worker.standins",
     "worker.devices",
+    "worker.library",
+    "worker.state",
     "worker.modules",
     "worker.binding",
     "worker.runtime",

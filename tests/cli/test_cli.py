@@ -117,6 +117,7 @@ def test_grade_writes_reports_and_gradebook_and_is_0(tmp_path):
     result = run("grade", EXAMPLES / "right_linear_layers.py", wrong, "--out", out)
     assert result.returncode == 0, result.stderr
     assert sorted(p.name for p in out.rglob("*") if p.is_file()) == [
+        ".secret",
         "gradebook.csv",
         "right_linear_layers.py.json",
         "wrong_scale_missing.py.json",

@@ -53,7 +53,7 @@ def graded(launcher):
 @pytest.fixture
 def invoke(launcher, monkeypatch):
     """Runs a command in this process, with the workers that other tests use."""
-    monkeypatch.setattr("grader.worker.client.make_launcher", lambda: nullcontext(launcher))
+    monkeypatch.setattr("grader.worker.client.make_launcher", lambda *_: nullcontext(launcher))
 
     def command(*arguments):
         return CliRunner().invoke(app, [str(argument) for argument in arguments])

@@ -1,0 +1,209 @@
+"""Where attacks are tried: a small rubric with short limits, and what they must leave alone.
+
+Run as a script it tries all attacks of a folder under one isolation and prints, as JSON, what came of
+each; so they can be tried as another user.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from grader.assignment import Assignment, load_assignment
+from grader.grading import Grader
+from grader.report import Report
+from grader.worker.client import ForkLauncher
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RUBRIC = """
+schema = "transformer-grader/rubric/1"
+id = "hostile"
+title = "Attention, under attack"
+lesson = "Lesson 115"
+module = "attention"
+mask_convention = "True = may attend"
+disallowed = {disallowed}
+[limits]
+load_seconds = 2
+call_seconds = 1
+check_seconds = 3
+submission_seconds = 12
+memory_mb = 1024
+[[components]]
+name = "scaled_dot_product_attention"
+arguments = ["query", "key", "value", "mask"]
+[[milestones]]
+id = "attention"
+title = "Attention"
+"""
+CHECKS = (
+    "attention_values", "scale_is_root_of_d_k", "masks_of_any_dtype",
+    "attention_leaves_inputs_unchanged", "attention_gradients", "attention_cost_is_quadratic",
+)  # fmt: skip
+WRONG = """
+import torch
+def scaled_dot_product_attention(q, k, v, mask=None):
+    hook = globals().get("attack")
+    if hook is not None:
+        answer = hook(q, k, v, mask)
+        if answer is not None:
+            return answer
+    scores = q @ k.transpose(-2, -1)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ v, weights
+"""
+HONEST = WRONG.replace("q @ k.transpose(-2, -1)", "q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5")
+CANARY = "grader-canary-"
+SECRET = "GRADER_CANARY_VALUE_7f3a"
+
+
+@contextmanager
+def small_assignment() -> Iterator[Assignment]:
+    """Six checks of the attention function, with limits of seconds."""
+    source = ROOT / "assignments" / "multi_head_attention"
+    with tempfile.TemporaryDirectory(prefix="grader-arena-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+        disallowed = list(load_assignment("multi_head_attention").disallowed)
+        rows = [
+            f'[[milestones.checks]]\nid = "{c}"\npoints = 1\nfrom = "{source.name}"\n'
+            for c in CHECKS
+        ]
+        (folder / "hostile").mkdir()
+        text = RUBRIC.format(disallowed=json.dumps(disallowed)) + "".join(rows)
+        (folder / "hostile" / "rubric.toml").write_text(text)
+        yield load_assignment(folder / "hostile")
+
+
+def without_times(report: Report) -> str:
+    """The report's JSON, but for how long it took."""
+    return (
+        dataclasses.replace(report, seconds=0.0).to_json()
+        if dataclasses.is_dataclass(report)
+        else (report.model_copy(update={"seconds": 0.0}).to_json())
+    )
+
+
+def canaries() -> set[str]:
+    """Files that attacks leave where they must not come."""
+    folders = {
+        "/tmp", "/var/tmp", "/dev/shm", "/", os.path.expanduser("~"), os.path.dirname(sys.executable),
+        *(folder for folder in sys.path if folder), os.getcwd(),
+    }  # fmt: skip
+    return {
+        f"{folder}/{name}"
+        for folder in folders if os.path.isdir(folder) and os.access(folder, os.R_OK)
+        for name in os.listdir(folder) if CANARY in name or name.startswith("sem.grader")
+    }  # fmt: skip
+
+
+def left_behind() -> set[str]:
+    """System V objects of this machine, by kind and key."""
+    found = set()
+    for kind in ("shm", "sem", "msg"):
+        try:
+            lines = Path("/proc/sysvipc", kind).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        found |= {f"{kind} {line.split()[0]}" for line in lines}
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes that a process started, directly or not."""
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        process = waiting.pop()
+        try:
+            text = Path(f"/proc/{process}/task/{process}/children").read_text()
+        except OSError:
+            continue
+        children = {int(child) for child in text.split()} - found
+        found |= children
+        waiting += children
+    return found
+
+
+class Arena:
+    """One batch: attacker after attacker, each followed by the same honest submission."""
+
+    def __init__(self, launcher: ForkLauncher, assignment: Assignment) -> None:
+        self._launcher = launcher
+        self._grader = Grader(assignment, launcher)
+        self.honest = without_times(self._grader.grade({"attention.py": HONEST.encode()}, "honest"))
+        self.wrong = self._grader.grade({"attention.py": WRONG.encode()}, "wrong")
+        assert '"score": 6' in self.honest or '"score":6' in self.honest, self.honest
+
+    def attack(self, name: str, text: str) -> dict[str, Any]:
+        """Grade an attack and its honest sibling; returns what came of it, and what it broke."""
+        zygote = self._launcher._process
+        assert zygote is not None
+        before = (canaries(), left_behind())
+        begun = time.monotonic()
+        reports = self._grader.grade_all(
+            [
+                (name, {"attention.py": (text + WRONG).encode()}),
+                ("honest", {"attention.py": HONEST.encode()}),
+            ]
+        )
+        seconds = time.monotonic() - begun
+        breaches = []
+        if self._launcher._process is not zygote or zygote.poll() is not None:
+            breaches.append("the zygote was lost")
+        if without_times(reports[1]) != self.honest:
+            breaches.append("the sibling's report changed")
+        if descendants(zygote.pid):
+            breaches.append("processes are left running")
+        if os.listdir(self._launcher._folder):
+            breaches.append(f"files are left: {os.listdir(self._launcher._folder)}")
+        breaches += [f"left outside: {what}" for what in canaries() - before[0]]
+        breaches += [f"left behind: {what}" for what in left_behind() - before[1]]
+        attacked = reports[0]
+        if attacked.status != "graded":
+            breaches.append(f"it is not graded: {attacked.status}")
+        won = [
+            mine.id
+            for mine, plain in zip(attacked.code(), self.wrong.code(), strict=True)
+            if mine.score > plain.score
+        ]
+        if won:
+            breaches.append(f"points were won: {', '.join(won)}")
+        if SECRET in attacked.to_json():
+            breaches.append("it saw the environment")
+        rows = {c.id: c.status for c in attacked.code()}
+        return {
+            "name": name, "breaches": breaches, "rows": rows, "seconds": round(seconds, 2),
+            "score": str(attacked.score), "isolation": attacked.environment.isolation,
+        }  # fmt: skip
+
+
+def attacks(folder: Path) -> dict[str, str]:
+    """The attacks in a folder, by name."""
+    return {p.stem: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
+
+
+def try_all(isolation: str, folder: Path, only: str = "") -> Iterator[dict[str, Any]]:
+    """Try every attack of a folder in one batch."""
+    os.environ["GRADER_CANARY_SECRET"] = SECRET
+    with small_assignment() as assignment, ForkLauncher(isolation) as launcher:  # type: ignore[arg-type]
+        arena = Arena(launcher, assignment)
+        for name, text in attacks(folder).items():
+            if only in name:
+                yield arena.attack(name, text)
+
+
+if __name__ == "__main__":
+    for result in try_all(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:4]):
+        print(json.dumps(result), flush=True)
