@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DEMO := demo-out
 ASSIGNMENTS := $(patsubst assignments/%/rubric.toml,%,$(wildcard assignments/*/rubric.toml))
 
-.PHONY: demo test check audit bench clean
+.PHONY: demo test check audit bench fuzz clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,13 @@ audit: $(READY)
 # Measures speed, as ratios in one run; takes minutes.
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
+
+# Fuzzes what reads a worker's frames and what writes reports, a minute each.
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "atheris>=2.3"
+	for which in frames answers writers; do \
+	  $(BIN)/python tests/fuzz/explore.py $$which -max_total_time=60 -print_final_stats=1 || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) $(DEMO) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ from grader.grading import Grader
 from grader.grading.marks import load_marks, make_mark, with_marks
 from grader.intake import Reading, Submission
 from grader.report import Report, read_report
-from grader.report.terminal import points, remark
+from grader.report.terminal import points, printable, remark
 from grader.worker.client import Launcher
 
 GRADEBOOK = "gradebook.csv"
@@ -245,6 +245,7 @@ def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
         temporary.replace(path)
         _keep_name(path.parent)
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
@@ -291,7 +292,8 @@ def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]
                 points(report.score),
                 points(report.max_score),
                 *(points(milestone.score) for milestone in report.milestones),
-                sum(check.status == "review" for check in checks),
+                sum(row.status == "review" for row in checks)
+                + sum(finding.kind == "review" for finding in report.findings),
                 " ".join(misconceptions(report)),
                 _cell(remark(report)),
             ]
@@ -317,10 +319,16 @@ def misconceptions(report: Report) -> list[str]:
 
 
 def _uncell(text: str) -> str:
-    """The text that `_cell` made a cell of."""
-    return text[1:] if text.startswith("'") and _cell(text[1:]) == text else text
+    """The text that `_cell` made a cell of, but for what it wrote as escapes."""
+    return text[1:] if text.startswith("'") and _is_formula(text) else text
 
 
 def _cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """Text that no spreadsheet takes for a formula, and no reader of CSV for the end of a line."""
+    text = printable(text).replace("\n", "\\n")
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet takes a text for a formula, quotes before it aside."""
+    return text.lstrip("'").startswith(("=", "+", "-", "@", "\t"))

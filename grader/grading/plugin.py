@@ -4,7 +4,7 @@ pytest collects an assignment's tests once. Then, in place of its own loop, this
 them for one submission after the other, so that a further submission costs only its checks.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -151,9 +151,11 @@ class GradingPlugin:
             self._run = Run(student_session)
             self._seen = {}
             try:
-                for name, items in self._items.items():
+                for name in running_order(self._checks):
                     self._progress(name)
-                    self._run.outcomes[name] = self._run_check(self._checks[name], items)
+                    found = self._run_check(self._checks[name], self._items[name])
+                    self._run.outcomes[name] = found
+                self._sort_outcomes()
                 self._fail_for_a_device()
                 self._leave_to_a_person()
             finally:
@@ -175,11 +177,20 @@ class GradingPlugin:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
             if outcome.status != "passed":
-                return self._with_order(check, self._once(check, outcome))
+                return outcome
         asked = self._run.session.devices()
         if asked:
             self._run.devices.setdefault(check.id, asked)
         return Outcome("passed")
+
+    def _sort_outcomes(self) -> None:
+        """Bring the outcomes into the rubric's order, and say once what several of them met."""
+        assert self._run is not None
+        found = self._run.outcomes
+        self._run.outcomes = {
+            name: self._with_order(check, self._once(check, found[name]))
+            for name, check in self._checks.items()
+        }
 
     def _fail_for_a_device(self) -> None:
         """Have the first check that asked for a GPU, and passed, fail.
@@ -241,6 +252,11 @@ class GradingPlugin:
         elif call.when == "call":
             self._outcome = Outcome("passed")
         return report
+
+
+def running_order(checks: Mapping[str, Check]) -> Iterable[str]:
+    """The order in which checks run: the rubric's, where what one needs comes before it."""
+    return checks
 
 
 def check_id(item: pytest.Item) -> str:

@@ -17,6 +17,7 @@ BLINDING = {
     "_push_on_torch_function_stack", "_pop_torch_dispatch_stack", "_push_on_torch_dispatch_stack",
     "_pop_mode", "_push_mode", "_pop_mode_temporarily", "_pop_infra_mode", "TorchFunctionMode",
     "TorchDispatchMode", "BaseTorchFunctionMode", "_unset_dispatch_mode", "_set_dispatch_mode",
+    "start_new_thread", "_bootstrap_inner",
 }  # fmt: skip
 FOREIGN = {"ctypes", "_ctypes", "cffi"}
 LOOKING_AROUND = {

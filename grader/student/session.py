@@ -78,6 +78,7 @@ class Session:
         self._found: set[str] = set()
         spelled = set(self._spelled.values())
         self._plan = Plan(submission, self.modules, spelled, assignment.disallowed)
+        self._replaced = False  # whether a check replaced something in the worker for itself
         self._blinded: list[str] = []
         self._seen_uses: dict[str, RefusedDefinition] = {}
         self._way: Way | None = None
@@ -176,6 +177,12 @@ class Session:
     def begin_check(self, seconds: float | None) -> None:
         """Give the next check its time: its own, for a single call too, or what is usual."""
         limits = self.assignment.limits
+        if self._replaced and self._worker is not None and self._worker.ended is None:
+            try:
+                self._worker.request("restore", {}, limits.call_seconds)
+            except StudentError:
+                self._worker.end()  # the next check gets a new one
+        self._replaced = False
         self._call_seconds = seconds or limits.call_seconds
         self._check_deadline = time.monotonic() + (seconds or limits.check_seconds)
 
@@ -242,6 +249,7 @@ class Session:
         if len(downfalls) >= MAX_DOWNFALLS:
             raise downfalls[0]
         worker = self._running()
+        self._replaced = self._replaced or operation == "equal_positions"
         self._seed += 1
         try:
             try:

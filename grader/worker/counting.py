@@ -1,5 +1,6 @@
 """Counts arithmetic operations while a call runs; part of the worker."""
 
+import threading
 from typing import Any
 
 import torch
@@ -25,10 +26,36 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """False: else the first use imports `torch._dynamo`, for 0.9 s (torch 2.4 and later)."""
         return False
 
+    def __enter__(self) -> Any:
+        start = self._start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+        def run(thread: threading.Thread) -> None:
+            """Count in threads that are started meanwhile, too: a mode is one thread's."""
+            with _InThread(self):
+                start(thread)
+
+        threading.Thread._bootstrap_inner = run  # type: ignore[attr-defined]
+        return super().__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *error: Any) -> None:
+        threading.Thread._bootstrap_inner = self._start  # type: ignore[attr-defined]
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         self.count += _operations(func, args, result)
         return result
+
+
+class _InThread(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts for another counter, in a thread of its own."""
+
+    def __init__(self, counter: OperationCounter) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._counter = counter
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self._counter.__torch_dispatch__(func, types, args, kwargs)
 
 
 def _operations(func: Any, args: Any, result: Any) -> int:

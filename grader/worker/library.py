@@ -5,6 +5,7 @@ the worker's own word, so it can show that something was used, never that nothin
 """
 
 import sys
+import threading
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -43,7 +44,19 @@ class LibraryWatch:
         self._owners = frozenset(owners)
         self._known: dict[str, bool] = {}
         self._calls: dict[Any, int] = {}
+        if self._patterns:
+            self._watch_threads()
         self.uses: list[tuple[str, str, tuple[str, int, str] | None]] = []
+
+    def _watch_threads(self) -> None:
+        """Watch threads that are started from now on as well: a mode is one thread's."""
+        start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+        def run(thread: threading.Thread) -> None:
+            with _Functions(self), _Operations(self):
+                start(thread)
+
+        threading.Thread._bootstrap_inner = run  # type: ignore[attr-defined]
 
     @contextmanager
     def watch(self, target: Any) -> Iterator[None]:
@@ -51,7 +64,7 @@ class LibraryWatch:
         if not self._patterns:
             yield
             return
-        key = target if isinstance(target, str) else id(target)
+        key = target if isinstance(target, str) else type(target)
         self._calls[key] = self._calls.get(key, 0) + 1
         modes: list[Any] = [_Functions(self)]
         if self._calls[key] <= LOOKED_INTO:

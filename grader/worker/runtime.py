@@ -44,6 +44,7 @@ class Runtime:
         self._channel = channel
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
+        self._replaced: list[tuple[Any, str, Any]] = []  # functions of modules, to be put back
         self._norms: dict[int, list[float]] = {}
         self._on_cpu: OnCpu | None = None
         self._library = LibraryWatch((), ROOT, ())
@@ -54,6 +55,7 @@ class Runtime:
             "set_parameters": self._set_parameters,
             "gradients": self._kept_gradients,
             "equal_positions": self._equal_positions,
+            "restore": self._restore,
             "mode": self._mode,
             "watch": self._watch,
             "watched": self._watched_norms,
@@ -261,7 +263,15 @@ class Runtime:
         for module in self._modules:
             define = module.__dict__.get(arguments["function"])
             if callable(define):
+                self._replaced.append((module, arguments["function"], define))
                 module.__dict__[arguments["function"]] = _levelled(define, width)
+        return None
+
+    def _restore(self, arguments: dict[str, Any]) -> Any:  # noqa: ARG002
+        """Put functions back that were replaced for one check."""
+        for module, name, function in reversed(self._replaced):
+            module.__dict__[name] = function
+        self._replaced.clear()
         return None
 
     def _watch(self, arguments: dict[str, Any]) -> Any:

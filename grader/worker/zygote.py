@@ -47,6 +47,16 @@ NEEDED = [
     "worker.binding",
     "worker.runtime",
 ]
+# arguments of a DataLoader that are about its processes
+OF_PROCESSES = (
+    "num_workers", "prefetch_factor", "persistent_workers", "worker_init_fn",
+    "multiprocessing_context", "timeout",
+)  # fmt: skip
+# what multiprocessing.dummy has of multiprocessing
+AS_THREADS = (
+    "Process", "Pool", "Manager", "Pipe", "Lock", "RLock", "Semaphore", "BoundedSemaphore",
+    "Condition", "Event", "Barrier", "Queue", "JoinableQueue", "Value", "Array",
+)  # fmt: skip
 HERE = Path(__file__).resolve().parent.parent
 ENTER_SECONDS = 20.0
 WATCH_SECONDS = 0.25
@@ -117,20 +127,33 @@ def run_eagerly() -> None:
 
 
 def without_processes() -> None:
-    """Have a `DataLoader` load in its own process: a worker can start no other."""
+    """Have what would start processes do with threads: a worker can start no process.
+
+    A `DataLoader` loads in its own thread, whatever its `num_workers`.
+    """
+    import concurrent.futures
+    import multiprocessing.context
+    import multiprocessing.dummy
+
     import torch
 
     begin = torch.utils.data.DataLoader.__init__
+    signature = inspect.signature(begin)
 
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
-        bound = inspect.signature(begin).bind(self, *args, **kwargs)
-        for name in ("num_workers", "prefetch_factor", "persistent_workers", "worker_init_fn",
-                     "multiprocessing_context", "timeout"):  # fmt: skip
+        bound = signature.bind(self, *args, **kwargs)
+        for name in OF_PROCESSES:
             bound.arguments.pop(name, None)
-        given = {k: v for k, v in bound.arguments.items() if k != "self"}
-        begin(**{"self": self, **given})
+        begin(**bound.arguments)
 
     torch.utils.data.DataLoader.__init__ = initialise  # type: ignore[method-assign]
+    for name in AS_THREADS:
+        replaced = getattr(multiprocessing.dummy, name)
+        setattr(multiprocessing, name, replaced)
+        setattr(torch.multiprocessing, name, replaced)
+        setattr(multiprocessing.context.BaseContext, name, staticmethod(replaced))
+    executor: Any = concurrent.futures.ThreadPoolExecutor
+    concurrent.futures.ProcessPoolExecutor = executor  # type: ignore[misc]
 
 
 def become_worker(sock: socket.socket) -> None:

@@ -5,14 +5,11 @@ breach; so is a change in the sibling's report, a process or a file that is left
 not made. They are tried in namespaces, without them, and as a user without rights.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from grader.sandbox.system import IS_LINUX
 from grader.worker.client import ForkLauncher
-from tests.hostile.arena import HERE, Arena, attacks, small_assignment, try_all
+from tests.hostile.arena import HERE, Arena, attacks, small_assignment
 
 pytestmark = pytest.mark.skipif(not IS_LINUX, reason="the sandbox is Linux's")
 ATTACKS = attacks(HERE / "attacks")
