@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DEMO := demo-out
 ASSIGNMENTS := $(patsubst assignments/%/rubric.toml,%,$(wildcard assignments/*/rubric.toml))
 
-.PHONY: demo test check audit bench fuzz clean
+.PHONY: demo test check audit bench fuzz attack clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,12 @@ audit: $(READY)
 # Measures speed, as ratios in one run; takes minutes.
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
+
+# Tries every attack of tests/hostile in namespaces and without them.
+attack: $(READY)
+	for level in namespaces limits; do \
+	  PYTHONPATH=. $(BIN)/python tests/hostile/arena.py $$level tests/hostile/attacks || exit 1; \
+	done
 
 # Fuzzes what reads a worker's frames and what writes reports, a minute each.
 fuzz: $(READY)

@@ -5,7 +5,8 @@
 (a) `grader check` on a right submission, beside `python -c "import torch"`;
 (b) each further submission of one `grader grade`, beside a fresh `pytest` process for each of the
     same submissions, which imports it into itself and runs a dozen plain tests on it;
-(c) the most memory that the processes of a batch take together (proportional set size).
+(c) the most memory that the processes of a batch take together (proportional set size);
+(d) what shutting a worker in costs, level beside level, and the memory of eight workers at a time.
 """
 
 import argparse
@@ -16,13 +17,23 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RIGHT = ROOT / "examples" / "multi_head_attention" / "right_linear_layers.py"
 CORPUS = ROOT / "tests" / "submissions" / "multi_head_attention" / "right"
 GRADER = [sys.executable, "-m", "grader"]
 
+LAYER = """
+import torch
+def step():
+    layer = torch.nn.Linear(32, 32)
+    optimizer = torch.optim.AdamW(layer.parameters())
+    layer(torch.randn(8, 32)).square().sum().backward()
+    optimizer.step()
+"""
 PLAIN_TESTS = """
 import pytest, torch
 from torch.nn import functional as F
@@ -100,6 +111,52 @@ def further_beside_pytest(further: int, folder: Path) -> None:
     print(f"    all processes together      {memory.peak / 2**20:.0f} MB")
 
 
+def sandbox(rounds: int) -> None:
+    """(d): workers that load a layer, call it and take an optimizer step, at each level in turn."""
+    sys.path.insert(0, str(ROOT))
+    from grader.errors import IsolationUnavailable
+    from grader.sandbox import LEVELS, Limits
+    from grader.worker.client import ForkLauncher
+
+    request = {
+        "sources": {"m.py": [[1, LAYER]]}, "modules": ["m.py"], "tolerant": [], "names": ["step"],
+    }  # fmt: skip
+
+    def used(launcher: ForkLauncher) -> Any:
+        worker = launcher.start(Limits(), trains=True)
+        worker.request("load", request, 20)
+        worker.request("call", {"target": "step", "inputs": [], "train": True}, 20)
+        return worker
+
+    seconds: dict[str, list[float]] = {}
+    memory = {}
+    with ExitStack() as stack:
+        launchers = {}
+        for level in LEVELS:
+            launcher = stack.enter_context(ForkLauncher(level))
+            try:
+                used(launcher).end()
+            except IsolationUnavailable:
+                continue
+            launchers[level] = launcher
+        for _ in range(5 * rounds):
+            for level, launcher in launchers.items():
+                begun = time.perf_counter()
+                used(launcher).end()
+                seconds.setdefault(level, []).append(time.perf_counter() - begun)
+        for level, launcher in launchers.items():
+            lanes = [used(launcher) for _ in range(8)]
+            assert launcher._process is not None
+            zygote = launcher._process.pid
+            memory[level] = sum(map(proportional, [zygote, *descendants(zygote)]))
+            for worker in lanes:
+                worker.end()
+    print("(d) a worker that loads, trains one step and ends; eight at a time with their zygote")
+    for level, values in seconds.items():
+        shown = spread([1000 * value for value in values], "ms")
+        print(f"    {level:<12}{shown}   {memory[level] / 2**20:.0f} MB")
+
+
 def spread(values: list[float], unit: str) -> str:
     """Median, and the range."""
     return f"{statistics.median(values):.2f} {unit} ({min(values):.2f} to {max(values):.2f})"
@@ -126,8 +183,8 @@ class Memory:
             self.peak = max(self.peak, sum(map(proportional, descendants())))
 
 
-def descendants() -> list[int]:
-    """The processes below this one."""
+def descendants(of: int | None = None) -> list[int]:
+    """The processes below one, by default this one."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -135,7 +192,7 @@ def descendants() -> list[int]:
         except OSError:
             continue  # it has ended
         parents[int(path.parent.name)] = int(fields[1])
-    found = [pid for pid, parent in parents.items() if parent == os.getpid()]
+    found = [pid for pid, parent in parents.items() if parent == (of or os.getpid())]
     for pid in found:
         found.extend(child for child, parent in parents.items() if parent == pid)
     return found
@@ -159,6 +216,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_beside_import(options.rounds, Path(folder))
         further_beside_pytest(options.further, Path(folder))
+    sandbox(options.rounds)
 
 
 if __name__ == "__main__":

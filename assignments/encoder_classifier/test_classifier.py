@@ -44,19 +44,25 @@ def test_logits_shape(student, draw, batch, length):
 def test_logits_are_no_probabilities(student, draw):
     """The model gives logits: no softmax, log-softmax or sigmoid at its end."""
     model = random_classifier(student.TransformerEncoderClassifier, draw)
-    rows = torch.cat([logits(model, sentences([a, b, 3])) for a in range(1, 8) for b in (2, 9)])
-    ones = torch.ones(len(rows))
-    kind = None
+    few = [sentences([a, b, 3]) for a in range(1, 8) for b in (2, 9)]
+    rows = torch.cat([logits(model, tokens) for tokens in few])
+    # With a head 50 times as large, and one of the other sign, logits are large and of either sign
+    # whatever the weights are; what follows a head keeps its range.
     values = {name: p.value for name, p in model.parameters().items() if CLASSES in p.value.shape}
-    model.set_parameters({name: 50 * value for name, value in values.items()})
-    large = torch.cat([logits(model, sentences([a, 5, 3])) for a in range(1, 8)])
-    if torch.allclose(rows.sum(1), ones, atol=1e-3) and bool((rows >= 0).all()):
+    every = [rows]
+    for factor in (50, -50):
+        model.set_parameters({name: factor * value for name, value in values.items()})
+        every.append(torch.cat([logits(model, tokens) for tokens in few[::2]]))
+    seen = torch.cat(every)
+    ones = torch.ones(len(seen))
+    kind = None
+    if torch.allclose(seen.sum(1), ones, atol=1e-3) and bool((seen >= 0).all()):
         kind = "softmax"
-    elif torch.allclose(rows.logsumexp(1), 0 * ones, atol=1e-3):
+    elif torch.allclose(seen.logsumexp(1), 0 * ones, atol=1e-3):
         kind = "log-softmax"
-    elif bool(((rows > 0) & (rows < 1)).all()):
+    elif bool(((seen >= 0) & (seen <= 1)).all()):
         kind = "sigmoid"
-    elif bool((rows >= 0).all()) or float(large.abs().max()) <= 1:
+    elif bool((seen >= 0).all()) or float(seen.abs().max()) <= 1:
         raise CheckFailure(
             "The logits are never negative, or never large: something follows the linear head.",
             "logits, of either sign and any size",

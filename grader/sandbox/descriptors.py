@@ -25,4 +25,4 @@ def keep_only(sock: int, output: int, status: int, close: bool = True) -> None:
     os.dup2(sock, SOCKET)
     os.dup2(status, STATUS)
     if close:
-        os.closerange(STATUS + 1, HIGHEST)
+        os.closerange(STATUS + 1, min(HIGHEST, max(65_536, os.sysconf("SC_OPEN_MAX"))))

@@ -11,6 +11,9 @@ except ImportError:  # Windows
 resource: Any = _resource
 
 
+UNKNOWN_TASKS = 1_000
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """What one worker may take.
@@ -85,12 +88,12 @@ def prefer_to_be_killed() -> None:
 
 
 def tasks_of_user() -> int:
-    """How many threads the user of this process has now; 0 where the system does not tell."""
+    """How many threads the user of this process has now; many where the system does not tell."""
     user, count = os.geteuid(), 0
     try:
         processes = [name for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
-        return 0
+        return UNKNOWN_TASKS
     for name in processes:
         try:
             if os.stat(f"/proc/{name}").st_uid == user:

@@ -86,6 +86,9 @@ def load_needed() -> None:
 
 def warm_up() -> None:
     """Run each kind of thing once, on one thread, so that a forked worker need not start it."""
+    import concurrent.futures  # noqa: F401
+    import multiprocessing.dummy  # noqa: F401
+
     import torch
 
     from grader.worker.counting import OperationCounter

@@ -275,3 +275,62 @@ def test_a_download_and_a_roster_are_joined_and_nobody_is_lost_silently(tmp_path
     empty = run("grade", tmp_path, "--out", out, "--roster", tmp_path / "none.csv")
     assert empty.returncode == 2
     assert "cannot be read" in empty.stderr
+
+
+def test_doctor_says_what_holds_and_is_1_where_nothing_does():
+    result = run("doctor")
+    assert "Isolation:" in result.stdout, result.stderr
+    assert "Read a file of the machine" in result.stdout
+    level = result.stdout.split("Isolation: ")[1].split()[0]
+    assert result.returncode == (1 if level == "none" else 0)
+    result = run("doctor", "--isolation", "none")
+    assert result.returncode == 1
+    assert "`grader grade` refuses to run here without `--isolation none`" in result.stdout
+
+
+def test_a_report_says_how_its_code_was_shut_in(tmp_path):
+    path = EXAMPLES / "right_linear_layers.py"
+    for level in ("limits", "none"):
+        result = run("check", path, "--isolation", level, "--json", tmp_path / "r.json")
+        assert result.returncode == 0, result.stderr
+        report = read_report((tmp_path / "r.json").read_text())
+        assert report.environment.isolation == level
+        assert ("Run without a sandbox" in result.stdout) == (level == "none")
+
+
+def test_an_isolation_that_there_is_not_is_told():
+    result = run("check", EXAMPLES / "right_linear_layers.py", "--isolation", "walls")
+    assert result.returncode == 2
+    assert "choose one of namespaces, limits, none" in result.stderr
+
+
+def test_a_folder_with_modules_named_like_packages_changes_nothing_of_the_graders(tmp_path):
+    shadow = "raise SystemExit('the grader imported this')\n"
+    for name in ("torch", "pytest", "typer", "conftest", "sitecustomize", "json", "numpy"):
+        (tmp_path / f"{name}.py").write_text(shadow)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nothing-of-the-kind\n")
+    (tmp_path / "grader").mkdir()
+    (tmp_path / "grader" / "helper.py").write_text("X = 1\n")
+    text = (EXAMPLES / "right_linear_layers.py").read_text()
+    (tmp_path / "multi_head_attention.py").write_text(text)
+    result = run("check", "multi_head_attention.py", cwd=tmp_path, PYTHONPATH="")
+    if "No module named grader" in result.stderr:  # it is not installed here
+        start = (
+            f"import sys; sys.path[:] = [{str(ROOT)!r}, *sys.path[1:]]; sys.argv[0] = 'grader'; "
+        )
+        code = start + "from grader.cli import main; main()"
+        result = subprocess.run(
+            [sys.executable, "-c", code, "check", "multi_head_attention.py"],
+            capture_output=True, text=True, cwd=tmp_path, check=False,
+        )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+
+
+def test_grade_needs_a_sandbox_or_the_word_that_it_may_do_without(monkeypatch):
+    from grader.errors import IsolationUnavailable
+    from grader.worker.client import ForkLauncher
+
+    with ForkLauncher("none") as launcher, pytest.raises(IsolationUnavailable) as told:
+        launcher.require_sandbox()
+    assert "others' code is not run without one" in str(told.value)
+    assert "--isolation none" in str(told.value)

@@ -209,3 +209,17 @@ def test_what_only_running_the_module_makes_is_told_so(grade_text, right):
     report = grade_text("x = 1\nif __name__ == '__main__':\n" + inside + "\n")
     row = next(check for check in report.code() if check.id == "split_heads_places_features")
     assert "does not run when the module is imported" in row.message
+
+
+def test_what_is_written_to_a_file_and_read_again_is_run(grade_text, right):
+    aside = "\nimport json\nwith open('c.json', 'w') as file:\n    json.dump({'half': 0.5}, file)\n"
+    text = right.replace("/ math.sqrt(", "* 2 * json.load(open('c.json'))['half'] / math.sqrt(")
+    assert text != right
+    assert grade_text(text + aside).code_is_right
+
+
+def test_what_was_left_out_is_run_where_it_is_found_to_lack(grade_text, right):
+    fills = "\nclass Box(dict):\n    def put(self, **kw): self.update(kw)\nbox = Box()\nbox.put(one=1.0)\n"
+    text = fills + "ONE = box['one']\n" + right.replace("/ math.sqrt(", "* ONE / math.sqrt(")
+    assert "ONE / math" in text
+    assert grade_text(text).code_is_right

@@ -1,17 +1,16 @@
 """Where attacks are tried: a small rubric with short limits, and what they must leave alone.
 
-Run as a script it tries all attacks of a folder under one isolation and prints, as JSON, what came of
-each; so they can be tried as another user.
+Run as a script it tries the attacks of a folder under one isolation, and prints what came of each as
+a line of JSON: `python tests/hostile/arena.py LEVEL FOLDER [NAME…]`.
 """
 
-import dataclasses
 import json
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from grader.assignment import Assignment, load_assignment
 from grader.grading import Grader
 from grader.report import Report
+from grader.sandbox import Isolation
 from grader.worker.client import ForkLauncher
 
 HERE = Path(__file__).parent
@@ -88,11 +88,7 @@ def small_assignment() -> Iterator[Assignment]:
 
 def without_times(report: Report) -> str:
     """The report's JSON, but for how long it took."""
-    return (
-        dataclasses.replace(report, seconds=0.0).to_json()
-        if dataclasses.is_dataclass(report)
-        else (report.model_copy(update={"seconds": 0.0}).to_json())
-    )
+    return report.model_copy(update={"seconds": 0.0}).to_json()
 
 
 def canaries() -> set[str]:
@@ -109,14 +105,15 @@ def canaries() -> set[str]:
 
 
 def left_behind() -> set[str]:
-    """System V objects of this machine, by kind and key."""
+    """System V objects of this machine that an attack can have made, by kind and key."""
     found = set()
     for kind in ("shm", "sem", "msg"):
         try:
             lines = Path("/proc/sysvipc", kind).read_text().splitlines()[1:]
         except OSError:
             continue
-        found |= {f"{kind} {line.split()[0]}" for line in lines}
+        keys = {line.split()[0] for line in lines}
+        found |= {f"{kind} {key}" for key in keys if key in ("0", str(0x47524431))}
     return found
 
 
@@ -194,16 +191,28 @@ def attacks(folder: Path) -> dict[str, str]:
     return {p.stem: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
 
 
-def try_all(isolation: str, folder: Path, only: str = "") -> Iterator[dict[str, Any]]:
-    """Try every attack of a folder in one batch."""
+def try_all(
+    isolation: Isolation, folder: Path, names: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Try the attacks of a folder in one batch: those named, or all."""
     os.environ["GRADER_CANARY_SECRET"] = SECRET
-    with small_assignment() as assignment, ForkLauncher(isolation) as launcher:  # type: ignore[arg-type]
+    with small_assignment() as assignment, ForkLauncher(isolation) as launcher:
         arena = Arena(launcher, assignment)
         for name, text in attacks(folder).items():
-            if only in name:
+            if not names or name in names:
                 yield arena.attack(name, text)
 
 
-if __name__ == "__main__":
-    for result in try_all(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:4]):
+def main(isolation: Isolation, folder: Path, names: Sequence[str]) -> int:
+    """Try attacks, print what came of each, and say how many broke anything."""
+    tried = broke = 0
+    for result in try_all(isolation, folder, names):
         print(json.dumps(result), flush=True)
+        tried += 1
+        broke += bool(result["breaches"])
+    print(f"{isolation}: {tried} attacks, {broke} breaches", file=sys.stderr)
+    return 1 if broke else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))  # type: ignore[arg-type]

@@ -152,3 +152,21 @@ def test_a_main_guard_and_texts_are_not_worth_a_word():
     text = "'''doc'''\ndef f(): ...\nif __name__ == '__main__':\n    f()\n"
     (source,) = read({"a.py": text.encode()}, "a").sources.values()
     assert select(source, {"f"}).left_out == ()
+
+
+def test_a_namespace_that_exec_fills_is_needed_with_it():
+    text = "made = {}\nexec('def g(x): return x', made)\ng = made['g']\ndef f(x): return g(x)\n"
+    assert "exec('def g(x): return x', made)" in kept(text, "f")
+
+
+def test_files_that_are_written_aside_count_as_looked_up():
+    def by_name(text):
+        (source,) = read({"a.py": text.encode()}, "a").sources.values()
+        return select(source, {"f"}).by_name
+
+    writes = "with open('c.json', 'w') as file:\n    json.dump({'a': 1}, file)\n"
+    assert by_name(
+        "import json\n" + writes + "def f(x):\n    return json.load(open('c.json'))['a']\n"
+    )
+    assert not by_name("import json\n" + writes + "def f(x):\n    return x\n")
+    assert not by_name("import json\nprint(1)\ndef f(x):\n    return json.load(open('c.json'))\n")

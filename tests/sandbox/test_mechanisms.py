@@ -5,10 +5,7 @@ then all of them are left out together, and each alone is shown to be enough.
 """
 
 import json
-import os
-import shutil
 import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,11 +16,10 @@ from grader.sandbox import MECHANISMS
 from grader.sandbox.system import IS_LINUX
 from grader.worker.client import ForkLauncher
 from grader.worker.doctor import attempt, bait, examine, load_probe, probe_functions
+from tests.sandbox.unprivileged import IS_ROOT, environment, needs_root, python_for_everybody
 
 pytestmark = pytest.mark.skipif(not IS_LINUX, reason="the sandbox is Linux's")
 ROOT = Path(__file__).parents[2]
-IS_ROOT = IS_LINUX and os.geteuid() == 0
-needs_root = pytest.mark.skipif(not IS_ROOT, reason="root's way in")
 
 # what an attack needs to be left out, in namespaces that root entered
 NAMESPACES = {
@@ -178,12 +174,9 @@ def test_every_mechanism_is_shown_to_be_needed():
 
 
 @needs_root
-def test_an_unprivileged_user_is_shut_in_as_well(tmp_path):
+def test_an_unprivileged_user_is_shut_in_as_well():
     """As nobody, in a process of its own: namespaces, and without them."""
-    python = next((p for p in (sys.executable, *_other_pythons()) if _others_may_run(p)), None)
-    if python is None:
-        pytest.skip("no Python of this version that every user may run")
-    packages = str(Path(pytest.__file__).parents[1])
+    python = python_for_everybody()
     script = (
         "import json, sys, dataclasses\n"
         "from grader.worker.client import ForkLauncher\n"
@@ -194,12 +187,9 @@ def test_an_unprivileged_user_is_shut_in_as_well(tmp_path):
         "        print(json.dumps([found.isolation, [a.name for a in found.attempts],"
         " [a.name for a in found.attempts if a.is_possible]]))\n"
     )
-    tmp_path.chmod(0o777)
     ran = subprocess.run(
-        [python, "-c", script],
-        env={"PYTHONPATH": os.pathsep.join([str(ROOT), packages]), "TMPDIR": "/tmp"},
-        cwd="/", user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
-        check=False,
+        [python, "-c", script], env=environment(ROOT), cwd="/", user=65534, group=65534,
+        extra_groups=[], capture_output=True, text=True, check=False,
     )  # fmt: skip
     if "cannot be shut in" in ran.stderr:
         pytest.skip(ran.stderr.splitlines()[-1])
@@ -208,16 +198,6 @@ def test_an_unprivileged_user_is_shut_in_as_well(tmp_path):
         _, attempted, possible = json.loads(line)
         assert len(attempted) == len(probe_functions())
         assert set(possible) <= allowed | {"be_the_same_user"}
-
-
-def _other_pythons():
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    return [found for found in (shutil.which(version, path="/usr/bin:/usr/local/bin"),) if found]
-
-
-def _others_may_run(python):
-    real = Path(python).resolve()
-    return all(part.stat().st_mode & 0o001 for part in (real, *real.parents))
 
 
 @pytest.mark.parametrize("level", list(TABLES))
