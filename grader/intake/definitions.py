@@ -2,7 +2,8 @@
 
 import ast
 import difflib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 from grader.intake.submission import Source
@@ -49,7 +50,8 @@ def under_main_guard(source: Source) -> set[str]:
     }
 
 
-def definitions(source: Source) -> dict[str, ast.stmt]:
+@lru_cache(maxsize=128)
+def definitions(source: Source) -> Mapping[str, ast.stmt]:
     """The names that a module binds at top level, each with the statement that binds it last.
 
     A function or class stays what its name stands for when a result is put there later.

@@ -32,7 +32,11 @@ WORDS = {
     "review": "a person must look",
 }
 
-UNCONFINED = "Run without a sandbox: do that with code of your own only. `grader doctor` says why."
+RUN_IN = {
+    "namespaces": "Run in a sandbox (namespaces).",
+    "limits": "Run in a sandbox (limits: no namespaces here; `grader doctor` says why).",
+    "none": "Run without a sandbox: do that with code of your own only. `grader doctor` says why.",
+}
 COMMAND = re.compile(r"(?<!\S)(?:::(?=[A-Za-z][\w-]*(?:\s|::))|##\[)")  # of a GitHub workflow
 
 
@@ -91,8 +95,8 @@ def print_report(report: Report, console: Console, milestones: Sequence[str] = (
     _print_findings(report.findings, console)
     console.print()
     console.print(_verdict(report, chosen))
-    if report.environment.isolation == "none" and report.status == "graded":
-        console.print(Text(UNCONFINED, style="dim"))
+    if any(check.status not in ("refused", "blocked") for check in report.code()):
+        console.print(Text(RUN_IN[report.environment.isolation], style="dim"))
 
 
 def _overview(milestones: list[MilestoneRow]) -> RenderableType:

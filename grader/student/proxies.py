@@ -10,6 +10,7 @@ from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised, Wr
 from grader.student.order import FORWARD
 from grader.student.session import Session
 from grader.worker.answers import Foreign, FrameModel, Kept
+from grader.worker.protocol import Plain
 
 T = TypeVar("T")
 
@@ -142,7 +143,7 @@ class _Callable:
             "inputs": [
                 {
                     "name": name,
-                    "names": self._session.assignment.argument_names(name),
+                    "names": Plain(self._session.assignment.argument_names(name)),
                     "value": sent.get(name),
                     "keyword": by_name or name in self._keywords,
                     "omitted": name not in given and (omit_none or self._omits),

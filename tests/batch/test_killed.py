@@ -18,11 +18,11 @@ EXAMPLE = ROOT / "examples" / "multi_head_attention" / "right_linear_layers.py"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
-@pytest.mark.parametrize("finished", [1, 3])
-def test_a_killed_batch_keeps_whole_reports_and_can_be_run_again(tmp_path, finished):
+def test_a_killed_batch_keeps_whole_reports_and_can_be_run_again(tmp_path):
+    finished = 2
     folder, out = tmp_path / "class", tmp_path / "out"
     folder.mkdir()
-    for number in range(12):
+    for number in range(8):
         (folder / f"s{number:02}.py").write_bytes(EXAMPLE.read_bytes())
     command = [
         sys.executable, "-m", "grader", "grade", str(folder), "-a", "multi_head_attention",
@@ -33,7 +33,7 @@ def test_a_killed_batch_keeps_whole_reports_and_can_be_run_again(tmp_path, finis
             assert batch.stderr.readline().startswith("[")
         batch.send_signal(signal.SIGKILL)
     reports = sorted((out / "reports").glob("*.json"))
-    assert finished <= len(reports) < 12
+    assert finished <= len(reports) < 8
     for report in reports:
         assert read_report(report.read_text()).code_is_right
     before = {report.name: report.read_text() for report in reports}

@@ -44,15 +44,17 @@ def wrapped(assignment, name, odd):
     return text + WRAP.format(odd=odd) + change + "\n"
 
 
-CASES = [
-    ("multi_head_attention", "scaled_dot_product_attention"),
-    ("multi_head_attention", "MultiHeadAttention"),
-    ("transformer_review", "DecoderBlock"),
+CASES = [("multi_head_attention", "scaled_dot_product_attention", odd) for odd in ODD] + [
+    (assignment, name, odd)
+    for assignment, name in (
+        ("multi_head_attention", "MultiHeadAttention"),
+        ("transformer_review", "DecoderBlock"),
+    )
+    for odd in ("float64", "complex", "scalar", "sparse", "one mean for all")
 ]
 
 
-@pytest.mark.parametrize(("assignment", "name"), CASES)
-@pytest.mark.parametrize("odd", list(ODD))
+@pytest.mark.parametrize(("assignment", "name", "odd"), CASES)
 def test_an_odd_answer_is_the_students_and_not_the_graders_mistake(launcher, assignment, name, odd):
     loaded = load_assignment(assignment)
     text = wrapped(assignment, name, ODD[odd])

@@ -62,13 +62,13 @@ frames = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(headers | st.binary(max_size=80), bodies)
 def test_a_header_and_a_body_are_an_answer_or_refused(head, body):
     feed_answer(head, body)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(frames | st.binary(max_size=60), max_size=4).map(b"".join))
 def test_any_bytes_on_the_socket_are_frames_or_refused(data):
     feed_frames(data)
@@ -79,7 +79,7 @@ def test_the_fuzzers_frames_can_be_answers():
     assert feed_frames(2 * (b"TGF1" + struct.pack(">IQ", len(head), 0) + head)) == 2
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(texts | hostile, min_size=1, max_size=12))
 def test_any_texts_are_written_and_read_back_and_steer_nothing(written):
     feed_writers(written)

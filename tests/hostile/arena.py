@@ -7,6 +7,7 @@ a line of JSON: `python tests/hostile/arena.py LEVEL FOLDER [NAME…]`.
 import json
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -32,10 +33,10 @@ module = "attention"
 mask_convention = "True = may attend"
 disallowed = {disallowed}
 [limits]
-load_seconds = 2
-call_seconds = 1
-check_seconds = 3
-submission_seconds = 12
+load_seconds = 3
+call_seconds = 1.5
+check_seconds = 5
+submission_seconds = 20
 memory_mb = 1024
 [[components]]
 name = "scaled_dot_product_attention"
@@ -63,6 +64,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     return weights @ v, weights
 """
 HONEST = WRONG.replace("q @ k.transpose(-2, -1)", "q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5")
+PORTS = (48999, 8888, 8080)  # loopback ports that attacks try
 CANARY = "grader-canary-"
 SECRET = "GRADER_CANARY_VALUE_7f3a"
 
@@ -133,21 +135,53 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def open_doors(port: int) -> Iterator[socket.socket]:
+    """Sockets that wait at a loopback port, where another test does not have it."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        door = socket.socket(socket.AF_INET, kind)
+        door.setblocking(False)
+        try:
+            door.bind(("127.0.0.1", port))
+            if kind == socket.SOCK_STREAM:
+                door.listen()
+        except OSError:
+            door.close()
+        else:
+            yield door
+
+
 class Arena:
     """One batch: attacker after attacker, each followed by the same honest submission."""
 
     def __init__(self, launcher: ForkLauncher, assignment: Assignment) -> None:
         self._launcher = launcher
+        self._known = 0
+        self._doors = [door for port in PORTS for door in open_doors(port)]
         self._grader = Grader(assignment, launcher)
         self.honest = without_times(self._grader.grade({"attention.py": HONEST.encode()}, "honest"))
         self.wrong = self._grader.grade({"attention.py": WRONG.encode()}, "wrong")
         assert '"score": 6' in self.honest or '"score":6' in self.honest, self.honest
+
+    def _knocks(self) -> int:
+        """How many connections and datagrams have come to the ports that attacks know."""
+        for sock in self._doors:
+            try:
+                while True:
+                    if sock.type == socket.SOCK_STREAM:
+                        sock.accept()[0].close()
+                    else:
+                        sock.recv(64)
+                    self._known += 1
+            except OSError:
+                continue  # nobody is there
+        return self._known
 
     def attack(self, name: str, text: str) -> dict[str, Any]:
         """Grade an attack and its honest sibling; returns what came of it, and what it broke."""
         zygote = self._launcher._process
         assert zygote is not None
         before = (canaries(), left_behind())
+        knocked = self._knocks()
         begun = time.monotonic()
         reports = self._grader.grade_all(
             [
@@ -165,6 +199,8 @@ class Arena:
             breaches.append("processes are left running")
         if os.listdir(self._launcher._folder):
             breaches.append(f"files are left: {os.listdir(self._launcher._folder)}")
+        if self._knocks() != knocked:
+            breaches.append("a connection was made")
         breaches += [f"left outside: {what}" for what in canaries() - before[0]]
         breaches += [f"left behind: {what}" for what in left_behind() - before[1]]
         attacked = reports[0]
