@@ -23,12 +23,12 @@ class Draw:
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Standard normal values times `scale`, float32."""
-        return torch.randn(*shape, generator=self.generator) * scale
+        return torch.randn(shape, generator=self.generator) * scale
 
     def apart(self, *shape: int) -> Tensor:
         """Values of either sign, of size 0.3 to 1, so that none is near 0 or very large."""
         signs = torch.randint(0, 2, shape, generator=self.generator) * 2 - 1
-        return signs * (0.3 + 0.7 * torch.rand(*shape, generator=self.generator))
+        return signs * (0.3 + 0.7 * torch.rand(shape, generator=self.generator))
 
     def permutation(self, n: int) -> Tensor:
         """A permutation of 0 … n-1 that is not the identity (n ≥ 2)."""
@@ -39,7 +39,7 @@ class Draw:
 
     def mask(self, *shape: int) -> Tensor:
         """A bool mask, True = may attend, in which every row has a True, and some False (T ≥ 2)."""
-        mask = torch.rand(*shape, generator=self.generator) < 0.6
+        mask = torch.rand(shape, generator=self.generator) < 0.6
         mask[..., 0] |= ~mask.any(dim=-1)
         mask[..., -1] &= ~mask.all()
         return mask

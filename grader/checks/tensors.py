@@ -18,6 +18,8 @@ MAX_SHOWN = 24  # elements of a tensor that are printed in full
 def show(value: Any) -> str:
     """A value as short text: small tensors in full, larger ones by shape and first elements."""
     if isinstance(value, Tensor):
+        if not value.numel():
+            return f"an empty tensor of shape {shape_text(value.shape)}"
         if value.numel() <= MAX_SHOWN:
             return _numbers(value)
         first = value.reshape(-1)[:6]

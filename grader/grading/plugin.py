@@ -153,8 +153,7 @@ class GradingPlugin:
             try:
                 for name in running_order(self._checks):
                     self._progress(name)
-                    found = self._run_check(self._checks[name], self._items[name])
-                    self._run.outcomes[name] = found
+                    self._run.outcomes[name] = self._guarded_check(name)
                 self._sort_outcomes()
                 self._fail_for_a_device()
                 self._leave_to_a_person()
@@ -162,6 +161,15 @@ class GradingPlugin:
                 student_session.end()
             self._done(self._run)
         return True
+
+    def _guarded_check(self, name: str) -> Outcome:
+        """Run one check; a fault of the grader around it is that check's, and ends no batch."""
+        try:
+            return self._run_check(self._checks[name], self._items[name])
+        except StudentError as error:
+            return classify(error)
+        except Exception as error:
+            return Outcome("fault", f"{type(error).__name__}: {error}")
 
     def _run_check(self, check: Check, items: list[pytest.Item]) -> Outcome:
         """Run one check, all its cases; the first that does not pass decides."""

@@ -17,7 +17,9 @@ BLINDING = {
     "_push_on_torch_function_stack", "_pop_torch_dispatch_stack", "_push_on_torch_dispatch_stack",
     "_pop_mode", "_push_mode", "_pop_mode_temporarily", "_pop_infra_mode", "TorchFunctionMode",
     "TorchDispatchMode", "BaseTorchFunctionMode", "_unset_dispatch_mode", "_set_dispatch_mode",
-    "start_new_thread", "_bootstrap_inner",
+    "start_new_thread", "_bootstrap_inner", "f_locals", "tb_frame", "gi_frame", "__closure__",
+    "cell_contents", "__globals__", "apply_", "map_", "map2_", "__torch_function__",
+    "__torch_dispatch__", "custom_op", "register_hook",
 }  # fmt: skip
 FOREIGN = {"ctypes", "_ctypes", "cffi"}
 LOOKING_AROUND = {
@@ -64,18 +66,24 @@ def _signs(node: ast.AST) -> Iterator[tuple[str, bool]]:
                 yield f"calls into the interpreter's memory (`{module}`)", True
             for alias in aliases:
                 yield from _of_name(alias.name)
-        case ast.Name(id=name):
+        case ast.Name(id=name) | ast.FunctionDef(name=name):
             yield from _of_name(name)
         case ast.Attribute(value=value, attr=name):
             if name in ENDING and root_name(value) in ("os", "posix"):
                 yield f"ends or starts processes (`os.{name}`)", False
             elif name == "_C" and root_name(value) == "torch":
                 yield "goes past torch's functions (`torch._C`)", False
+            elif name == "library" and root_name(value) == "torch":
+                yield "takes part in how torch's functions are watched (`torch.library`)", True
             yield from _of_name(name)
         case ast.Call(func=ast.Name(id="exec" | "eval" | "compile" as name), args=[text, *_]):
             if not isinstance(text, ast.Constant):
                 yield f"runs a text as code (`{name}`)", False
+            elif isinstance(text.value, str):
+                yield from _of_text(text.value)
         case ast.Call(func=ast.Name(id="getattr" | "setattr" as name), args=[of, attr, *_]):
+            if isinstance(attr, ast.Constant) and isinstance(attr.value, str):
+                yield from _of_name(attr.value)
             if _is_built(attr):
                 yield f"builds a name (`{name}`)", False
             elif name == "setattr" and root_name(of) in LIBRARIES:
@@ -88,6 +96,16 @@ def _signs(node: ast.AST) -> Iterator[tuple[str, bool]]:
                     name = ast.unparse(target)
                     if not name.startswith(SETTINGS):
                         yield f"changes a library (`{name}`)", False
+
+
+def _of_text(text: str) -> Iterator[tuple[str, bool]]:
+    """The signs in a text that is run as code."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        yield from _signs(node)
 
 
 def _of_name(name: str) -> Iterator[tuple[str, bool]]:

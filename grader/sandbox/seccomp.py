@@ -81,6 +81,12 @@ REFUSED = {
     "msgsnd": (69, 189),
     "msgrcv": (70, 188),
     "msgctl": (71, 187),
+    "io_setup": (206, 0),
+    "connect": (42, 203),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "accept": (43, 202),
+    "accept4": (288, 242),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
     "mq_timedsend": (242, 182),
@@ -154,6 +160,7 @@ FILTERED = {
     "ioctl": (16, 29),
     "prctl": (157, 167),
     "socket": (41, 198),
+    "socketpair": (53, 199),
 }
 HIGHEST_KNOWN = 462  # mseal; what came later answers as if it were not there
 X32 = 0x40000000
@@ -162,6 +169,8 @@ CLONE_THREAD = 0x00010000
 CLONE_NAMESPACES = 0x7E020000
 F_SETOWN, F_SETSIG, F_SETOWN_EX = 8, 10, 15
 TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP = 0x5412, 0x541C, 0x8901, 0x8902
+SETFLAGS, FSSETXATTR, ENABLE_VERITY = 0x40086602, 0x401C5820, 0x40806685  # of files, by FS_IOC_…
+STREAM, NONBLOCK, CLOEXEC = 1, 0x800, 0x80000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 
 LOAD, EQUAL, ABOVE, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
@@ -275,7 +284,13 @@ def build(processor: Processor, process: int, own_files: bool) -> bytes:
     made.when("prlimit64", 0, own_or_self)
     made.when("sched_setaffinity", 0, own_or_self)
     made.when("fcntl", 1, [(EQUAL, c, ERROR | EPERM) for c in (F_SETOWN, F_SETSIG, F_SETOWN_EX)])
-    controls = (TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP)
+    # Pairs of sockets that are connected for good; a pair of datagram sockets could send elsewhere.
+    kinds = (STREAM, STREAM | NONBLOCK, STREAM | CLOEXEC, STREAM | NONBLOCK | CLOEXEC)
+    streams = [(EQUAL, kind, ALLOW) for kind in kinds]
+    made.when("socketpair", 1, [*streams, (AT_LEAST, 0, ERROR | EPERM)])
+    controls = (
+        TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, SETFLAGS, FSSETXATTR, ENABLE_VERITY,
+    )  # fmt: skip
     made.when("ioctl", 1, [(EQUAL, control, ERROR | EPERM) for control in controls])
     options = (PR_SET_PDEATHSIG, PR_SET_DUMPABLE)
     made.when("prctl", 0, [(EQUAL, option, ERROR | EPERM) for option in options])

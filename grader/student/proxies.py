@@ -9,10 +9,12 @@ from torch import Tensor
 from grader.errors import CheckFailure, Frame, StudentCrashed, StudentRaised, WrongSignature
 from grader.student.order import FORWARD
 from grader.student.session import Session
-from grader.worker.answers import Foreign, FrameModel, Kept
+from grader.worker.answers import MALFORMED, Foreign, FrameModel, Kept
 from grader.worker.protocol import Plain
 
 T = TypeVar("T")
+MAX_COUNT = 2**62  # operations of a call
+MAX_EVENTS, MAX_EVENT_ELEMENTS = 1_000, 4_096  # of a traced call
 
 
 @dataclass(frozen=True)
@@ -177,18 +179,20 @@ class _Callable:
     ) -> CallResult:
         """The answer as a result, if it has the form that an honest worker gives it."""
         try:
+            if not isinstance(answer, dict):
+                raise TypeError("not a dict")
             returned = answer["returned"]
             if isinstance(returned, Kept):
                 returned = Layer(self._session, self.name, returned)
             result = CallResult(
                 returned,
-                list(answer["inputs"]) if echo else [],
+                _listed(answer["inputs"], len(self._arguments)) if echo else [],
                 _count(answer["operations"]) if count else None,
                 _tensors(answer["input_gradients"], wanted) if gradients else None,
                 _named_tensors(answer["parameter_gradients"]) if gradients else None,
-                [_event(event) for event in answer["events"]] if trace else None,
+                [_event(event) for event in _listed(answer["events"])] if trace else None,
             )
-        except (TypeError, KeyError, ValueError):
+        except MALFORMED:
             raise StudentCrashed("What came back is not an answer.") from None
         return result
 
@@ -224,10 +228,19 @@ def _shown(name: str, value: Any) -> str:
     return f"{name}={value!r}"
 
 
+def _listed(value: Any, length: int | None = None) -> list[Any]:
+    """A list of that length, or of at most so many events as a small call has."""
+    if not isinstance(value, list) or len(value) > MAX_EVENTS:
+        raise ValueError("not a list")
+    if length is not None and len(value) != length:
+        raise ValueError("a list of another length")
+    return value
+
+
 def _event(event: Any) -> Event:
     value, frame = event["value"], event["frame"]
-    if not isinstance(value, Tensor):
-        raise TypeError(value)
+    if not isinstance(value, Tensor) or value.numel() > MAX_EVENT_ELEMENTS:
+        raise TypeError("no tensor of a small call")
     if frame is None:
         return Event(value, None)
     found = FrameModel.model_validate(frame)
@@ -235,7 +248,7 @@ def _event(event: Any) -> Event:
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value < MAX_COUNT:
         raise ValueError(value)
     return value
 
@@ -291,7 +304,7 @@ class Layer(_Callable):
                     what = value.text if isinstance(value, Foreign) else type(value).__name__
                     raise CheckFailure(f"The parameter `{name}` is no ordinary tensor ({what}).")
                 parameters[str(name)] = Parameter(value, entry["requires_grad"] is True)
-        except (TypeError, KeyError, AttributeError):
+        except MALFORMED:
             raise StudentCrashed("What came back is not an answer.") from None
         return parameters
 
@@ -304,7 +317,7 @@ class Layer(_Callable):
         answer = self._session.request(self.name, "gradients", {"target": self._kept})
         try:
             gradients = _named_tensors(answer)
-        except (TypeError, ValueError, AttributeError):
+        except MALFORMED:
             gradients = None
         if gradients is None:
             raise StudentCrashed("What came back is not an answer.")

@@ -4,6 +4,7 @@ import ast
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -33,7 +34,7 @@ from grader.policy import Use, disallowed_uses, signs_of_hiding
 from grader.sandbox import Isolation, Limits
 from grader.student.loading import Plan, Way
 from grader.student.order import FORWARD, order_text, other_order
-from grader.worker.answers import FaultModel, raised_by
+from grader.worker.answers import MALFORMED, FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
 
 T = TypeVar("T")
@@ -181,7 +182,7 @@ class Session:
             try:
                 self._worker.request("restore", {}, limits.call_seconds)
             except StudentError:
-                self._worker.end()  # the next check gets a new one
+                self.end()  # the next check gets a new one
         self._replaced = False
         self._call_seconds = seconds or limits.call_seconds
         self._check_deadline = time.monotonic() + (seconds or limits.check_seconds)
@@ -271,15 +272,17 @@ class Session:
             RefusedDefinition: the definition that was asked for is one of them.
         """
         for use in worker.uses:
+            known = {"", *self._spelled.values()}
+            if use.owner not in known or not self._is_disallowed(use.name):
+                continue  # no honest worker says so
             if not use.name:
                 self._blinded.append("it took away the watch on torch's functions while it ran")
                 continue
             owner = use.owner or asked
+            frames = tuple(f for f in use.frames if f.file in self.submission.sources)
             if owner not in self._seen_uses:
-                self._seen_uses[owner] = RefusedDefinition(
-                    owner, f"{use.name} of torch", use.frames
-                )
-                place = self.locate(use.frames[0]) if use.frames else None
+                self._seen_uses[owner] = RefusedDefinition(owner, f"{use.name} of torch", frames)
+                place = self.locate(frames[0]) if frames else None
                 self.notes.append(
                     Note(
                         "review",
@@ -291,6 +294,11 @@ class Session:
         worker.uses.clear()
         if asked in self._seen_uses:
             raise self._seen_uses[asked]
+
+    def _is_disallowed(self, name: str) -> bool:
+        """Whether a name of torch is one that the assignment does not allow; "" is, too."""
+        patterns = (pattern.rsplit(".", 1)[-1] for pattern in self.assignment.disallowed)
+        return not name or any(fnmatchcase(name, pattern) for pattern in patterns)
 
     def blinded_by(self) -> str | None:
         """Why nobody can know what the submission's calls used, in words; None where one can."""
@@ -421,10 +429,14 @@ class Session:
         arguments = self._plan.arguments(way)
         answer = self._worker.request("load", arguments, limits.load_seconds, self._seed)
         try:
+            if not isinstance(answer, dict):
+                raise TypeError("not a dict")
+            if not all(isinstance(answer[k], list) for k in ("found", "errors", "absent")):
+                raise TypeError("not lists")
             found = {str(name) for name in answer["found"]}
             errors = [raised_by(FaultModel.model_validate(fault)) for _, fault in answer["errors"]]
             absent = {str(name): str(kind) for name, kind in answer["absent"]}
-        except (TypeError, KeyError, ValueError, LookupError):
+        except MALFORMED:
             self._worker.end()
             raise StudentCrashed("What came back is not an answer.") from None
         self._found = found & set(self._spelled.values())
@@ -455,7 +467,7 @@ class Session:
         if self._worker is None:
             return []
         found, self._worker.devices = self._worker.devices, []
-        return found
+        return [frame for frame in found if frame.file in self.submission.sources]
 
     def _missing(self, name: str) -> StudentError:
         sources = self.submission.sources.values()

@@ -1,5 +1,6 @@
 """Reads the worker's frames on the trusted side: validated, sized, and then as plain values."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -9,8 +10,18 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 from safetensors import SafetensorError, deserialize
 
 from grader.errors import Frame, PackageNeeded, StudentRaised
-from grader.worker.protocol import MAX_DEPTH, ProtocolError
+from grader.worker.protocol import MAX_BODY, MAX_DEPTH, MAX_TEXT, ProtocolError
 
+MAX_AXES = 16  # of a tensor
+MAX_ELEMENTS = MAX_BODY  # of a tensor
+MAX_EMPTY = 100_000  # product of the axes of an empty one that are not 0
+MAX_BRACKETS = 200_000  # of a header, which bounds what validating it costs
+MAX_TENSORS = 20_000
+MAX_TENSORS_HEADER = 4 * 2**20  # bytes
+# What comes out when an answer has not the form that an honest worker gives it.
+MALFORMED = (
+    TypeError, LookupError, ValueError, AttributeError, RuntimeError, ArithmeticError,
+)  # fmt: skip
 DTYPES = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
     "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8,
@@ -82,16 +93,16 @@ class _Dict(_Strict):
 
 class _Fields(_Strict):
     k: Literal["fields"]
-    type: str
+    type: Annotated[str, Field(max_length=400)]
     unpacks: bool
-    names: list[str]
+    names: list[Annotated[str, Field(max_length=400)]]
     v: list["Node"]
 
 
 class _Object(_Strict):
     k: Literal["object"]
-    type: str
-    text: str
+    type: Annotated[str, Field(max_length=400)]
+    text: Annotated[str, Field(max_length=MAX_TEXT)]
 
 
 class _Ref(_Strict):
@@ -177,6 +188,8 @@ def read_answer(head: bytes, body: bytes) -> tuple[Answer, Any]:
     Raises:
         ProtocolError: the frame is not what an honest worker sends.
     """
+    if head.count(b"{") + head.count(b"[") > MAX_BRACKETS:
+        raise ProtocolError("the answer's header has too many items")
     try:
         answer = Answer.model_validate_json(head)
     except ValidationError as error:
@@ -185,12 +198,20 @@ def read_answer(head: bytes, body: bytes) -> tuple[Answer, Any]:
         ) from None
     except RecursionError:
         raise ProtocolError("the answer's header is nested too deeply") from None
-    return answer, _value(answer.value, _tensors(body), 0)
+    try:
+        return answer, _value(answer.value, _tensors(body), 0)
+    except ProtocolError:
+        raise
+    except Exception as error:  # whatever it is that the worker sent, it is no answer
+        raise ProtocolError(f"the answer cannot be read ({type(error).__name__})") from None
 
 
 def _tensors(body: bytes) -> dict[str, torch.Tensor]:
     if not body:
         return {}
+    length = int.from_bytes(body[:8], "little")
+    if length > MAX_TENSORS_HEADER or body[8 : 8 + length].count(b"data_offsets") > MAX_TENSORS:
+        raise ProtocolError("the answer's body has too many tensors")
     try:
         entries = deserialize(body)  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
@@ -201,6 +222,9 @@ def _tensors(body: bytes) -> dict[str, torch.Tensor]:
         if dtype is None:
             raise ProtocolError(f"dtype {entry['dtype']} does not travel")
         data, shape = bytearray(entry["data"]), entry["shape"]
+        size = math.prod(max(1, axis) for axis in shape)
+        if len(shape) > MAX_AXES or size > (MAX_ELEMENTS if entry["data"] else MAX_EMPTY):
+            raise ProtocolError("a tensor has more axes, or longer ones, than can be read")
         flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
         try:
             tensors[name] = flat.reshape(shape)

@@ -20,9 +20,9 @@ def overflows(folder: str) -> bool:
         try:
             entries = os.scandir(waiting.pop())
         except OSError as error:
-            if isinstance(error, (FileNotFoundError, PermissionError)):
+            if isinstance(error, FileNotFoundError):
                 continue
-            return True  # a path that is too long
+            return True  # a path that is too long, or a folder that may not be looked into
         with entries:
             for entry in entries:
                 files += 1
@@ -36,6 +36,23 @@ def overflows(folder: str) -> bool:
                 if files > MAX_FILES or size > MAX_BYTES:
                     return True
     return False
+
+
+def holds_unlinked(pid: int) -> bool:
+    """Whether a process holds open more than it may of files that have no name any more."""
+    size = 0
+    try:
+        numbers = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return False
+    for number in numbers:
+        try:
+            status = os.stat(f"/proc/{pid}/fd/{number}")
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+            size += status.st_blocks * 512
+    return size > MAX_BYTES
 
 
 def remove(folder: str) -> None:

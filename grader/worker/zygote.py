@@ -234,10 +234,10 @@ class Zygote:
 
     def _watch(self) -> None:
         """End workers that fill the disk, where a file system of their own does not bound them."""
-        from grader.worker.folders import overflows
+        from grader.worker.folders import holds_unlinked, overflows
 
         for pid, folder in self._watched.items():
-            if pid not in self._overflowed and overflows(folder):
+            if pid not in self._overflowed and (overflows(folder) or holds_unlinked(pid)):
                 self._overflowed.add(pid)
                 _kill(pid)
 

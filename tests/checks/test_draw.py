@@ -25,3 +25,9 @@ def test_masks_leave_every_row_something_to_see_and_hide_something():
 def test_a_permutation_is_never_the_identity():
     for n in range(50):
         assert not torch.equal(Draw("a", str(n)).permutation(2), torch.arange(2))
+
+
+def test_a_value_without_axes_can_be_drawn():
+    draw = Draw("a", "b", "")
+    assert draw.apart().shape == draw.normal().shape == ()
+    assert 0.3 <= abs(float(draw.apart())) <= 1

@@ -64,6 +64,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     return weights @ v, weights
 """
 HONEST = WRONG.replace("q @ k.transpose(-2, -1)", "q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5")
+TOO_LONG = 60.0  # seconds for an attack and its sibling, on a busy machine
 PORTS = (48999, 8888, 8080)  # loopback ports that attacks try
 CANARY = "grader-canary-"
 SECRET = "GRADER_CANARY_VALUE_7f3a"
@@ -190,7 +191,7 @@ class Arena:
             ]
         )
         seconds = time.monotonic() - begun
-        breaches = []
+        breaches = [f"it took {seconds:.0f} s"] if seconds > TOO_LONG else []
         if self._launcher._process is not zygote or zygote.poll() is not None:
             breaches.append("the zygote was lost")
         if without_times(reports[1]) != self.honest:

@@ -45,6 +45,17 @@ def test_a_hidden_library_call_wins_nothing_and_is_told_with_its_line(graders, n
     assert seen[0].location is not None
 
 
+BLINDING = attacks(HERE / "blinding")
+
+
+@pytest.mark.parametrize("name", list(BLINDING))
+def test_nothing_passes_that_may_have_been_hidden_from_the_watch(graders, name):
+    report = graders["namespaces"].grade({"attention.py": BLINDING[name].encode()}, name)
+    assert report.score == 0
+    assert {c.status for c in report.code()} <= {"review", "refused", "blocked", "failed"}
+    assert any(f.kind == "review" and "Worth a look" in f.message for f in report.findings)
+
+
 BLIND = """
 import torch
 from torch.utils._python_dispatch import _disable_current_modes

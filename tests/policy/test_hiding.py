@@ -32,6 +32,15 @@ BLINDING = {
     "from torch.overrides import TorchFunctionMode": "takes part in how torch's functions are watched (`TorchFunctionMode`)",
     "class M(TorchDispatchMode):\n    pass": "takes part in how torch's functions are watched (`TorchDispatchMode`)",
 }
+BLINDING |= {
+    "f = error.__traceback__.tb_frame": "takes part in how torch's functions are watched (`tb_frame`)",
+    "from torch import _C as c\nf = getattr(c, 'DisableTorchFunction')": "takes part in how torch's functions are watched (`DisableTorchFunction`)",
+    "exec('from torch.overrides import TorchFunctionMode')": "takes part in how torch's functions are watched (`TorchFunctionMode`)",
+    "x.apply_(f)": "takes part in how torch's functions are watched (`apply_`)",
+    "x.register_hook(f)": "takes part in how torch's functions are watched (`register_hook`)",
+    "lib = torch.library.Library('a', 'DEF')": "takes part in how torch's functions are watched (`torch.library`)",
+    "class T(torch.Tensor):\n    def __torch_function__(self): pass": "takes part in how torch's functions are watched (`__torch_function__`)",
+}
 HONEST = [
     "f = getattr(F, activation)",
     "f = getattr(F, self.activation, F.relu)",
@@ -53,6 +62,9 @@ HONEST = [
     "re.compile(r'\\w+')",
     "torch.compile(model)",
     "model.kill = True",
+    "model.apply(init)",
+    "layer.register_forward_hook(f)",
+    "x = list(map(f, y))",
 ]
 
 

@@ -82,3 +82,16 @@ def test_too_much_is_told(tmp_path, monkeypatch, fill):
         for number in range(30):
             (tmp_path / "a" / str(number)).touch()
     assert overflows(str(tmp_path))
+
+
+def test_files_without_a_name_count_while_they_are_open(tmp_path, monkeypatch):
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("needs /proc")
+    monkeypatch.setattr(folders, "MAX_BYTES", 100_000)
+    with open(tmp_path / "file", "wb") as file:
+        file.write(b"x" * 200_000)
+        file.flush()
+        assert not folders.holds_unlinked(os.getpid())
+        os.unlink(tmp_path / "file")
+        assert folders.holds_unlinked(os.getpid())
+    assert not folders.holds_unlinked(os.getpid())

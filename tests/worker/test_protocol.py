@@ -284,3 +284,31 @@ def test_a_closed_socket_is_told(pair):
     theirs.close()
     with pytest.raises(protocol.ConnectionEnded):
         channel.receive(time.monotonic() + 5)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [[2**63 + 5, 0], [1_000_000, 0], [0, 2**40], [1] * 40, [-1]],
+    ids=["overflow", "many rows", "long rows", "many axes", "negative"],
+)
+def test_shapes_that_cost_more_than_they_hold_are_refused(shape):
+    size = 4 if 0 not in shape else 0
+    header = json.dumps({"0": {"dtype": "F32", "shape": shape, "data_offsets": [0, size]}}).encode()
+    body = len(header).to_bytes(8, "little") + header + b"\0" * size
+    head = json.dumps({"id": 1, "value": {"k": "tensor", "i": "0", "grad": False}}).encode()
+    with pytest.raises(ProtocolError):
+        read_answer(head, body)
+
+
+def test_headers_that_cost_more_than_they_say_are_refused():
+    nodes = ",".join(["{}"] * 300_000)
+    head = f'{{"id": 1, "value": {{"k": "list", "v": [{nodes}]}}}}'.encode()
+    with pytest.raises(ProtocolError, match="too many items"):
+        read_answer(head, b"")
+    entries = {
+        str(i): {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(30_000)
+    }
+    header = json.dumps(entries).encode()
+    body = len(header).to_bytes(8, "little") + header
+    with pytest.raises(ProtocolError, match="too many tensors"):
+        read_answer(b'{"id": 1}', body)
