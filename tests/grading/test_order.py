@@ -34,7 +34,6 @@ EXAMPLES = [
     ("multi_head_attention", "right_linear_layers.py"),
     ("multi_head_attention", "wrong_mask_inverted.py"),
     ("transformer_review", "right_own_layers.py"),
-    ("transformer_review", "wrong_decoder_not_causal.py"),
     ("encoder_classifier", "right_by_hand.py"),
 ]
 

@@ -34,8 +34,8 @@ mask_convention = "True = may attend"
 disallowed = {disallowed}
 [limits]
 load_seconds = 3
-call_seconds = 1.5
-check_seconds = 5
+call_seconds = 1.2
+check_seconds = 4
 submission_seconds = 20
 memory_mb = 1024
 [[components]]
