@@ -76,6 +76,7 @@ def grade_class(
         A row for every submission, in their order.
     """
     out = out.absolute()  # grading happens in another folder
+    found = [replace(submission, path=submission.path.absolute()) for submission in found]
     reports = out / "reports"
     try:
         reports.mkdir(parents=True, exist_ok=True)
@@ -85,14 +86,12 @@ def grade_class(
     marks = load_marks(out / MARKS)
     named = {submission.id: submission for submission in found}
 
-    paths = {submission.id: submission.path.absolute() for submission in found}
-
     def read() -> Iterator[tuple[str, Submission | InputError]]:
         for submission in found:
             try:
                 yield (
                     submission.id,
-                    reading.read(paths[submission.id], submission.id, submission.inside),
+                    reading.read(submission.path, submission.id, submission.inside),
                 )
             except InputError as error:
                 yield submission.id, error

@@ -166,10 +166,8 @@ class GradingPlugin:
         """Run one check; a fault of the grader around it is that check's, and ends no batch."""
         try:
             return self._run_check(self._checks[name], self._items[name])
-        except StudentError as error:
-            return classify(error)
         except Exception as error:
-            return Outcome("fault", f"{type(error).__name__}: {error}")
+            return classify(error)
 
     def _run_check(self, check: Check, items: list[pytest.Item]) -> Outcome:
         """Run one check, all its cases; the first that does not pass decides."""

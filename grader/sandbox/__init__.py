@@ -9,7 +9,6 @@ from grader.sandbox.confine import (
     Confinement,
     Held,
     Isolation,
-    as_message,
     best_level,
     enter,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "Limits",
     "SandboxError",
     "adopt_orphans",
-    "as_message",
     "best_level",
     "enter",
     "enter_limits",

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from typing import Any, Literal
+from typing import Literal
 
 from grader.sandbox import filesystem
 from grader.sandbox.capabilities import (
@@ -87,9 +87,10 @@ def enter(limits: Limits, wanted: Confinement, sock: int, output: int, status: i
     os.setsid()
     die_with_parent()
     held = Held()
-    if "descriptors" not in wanted.without:
+    close = "descriptors" not in wanted.without
+    keep_only(sock, output, status, close)
+    if close:
         held.mechanisms["descriptors"] = ""
-    keep_only(sock, output, status, close="descriptors" not in wanted.without)
     process = os.getpid()
     mapped = mapped_bytes()
     prefer_to_be_killed()
@@ -99,7 +100,7 @@ def enter(limits: Limits, wanted: Confinement, sock: int, output: int, status: i
     else:
         os.chdir(wanted.folder)
         os.environ.update(dict.fromkeys(("HOME", "TMPDIR", "TEMP"), wanted.folder))
-    if wanted.isolation != "namespaces" and (os.geteuid() != 0 or not wanted.own_id):
+    if not spaces and (os.geteuid() != 0 or not wanted.own_id):
         # The limit counts all that the user runs.
         limits = dataclasses.replace(limits, tasks=limits.tasks + tasks_of_user())
     if "limits" not in wanted.without and enter_limits(limits, mapped):
@@ -176,8 +177,3 @@ def _allowed(wanted: Confinement, own_root: bool) -> tuple[list[str], list[str],
 def best_level() -> Isolation:
     """The isolation that is worth trying first on this system."""
     return "namespaces" if IS_LINUX else "none"
-
-
-def as_message(held: Held) -> dict[str, Any]:
-    """What came of entering, for the process that asked for it."""
-    return dataclasses.asdict(held)

@@ -50,7 +50,7 @@ def change_root(folder: str, readable: Sequence[str], hidden: Iterable[str]) -> 
         for path in bound:
             _bind(folder, path)
         for path in hidden:
-            if any(_is_below(path, outer) for outer in bound) and os.path.isdir(folder + path):
+            if any(is_below(path, outer) for outer in bound) and os.path.isdir(folder + path):
                 _mount("tmpfs", folder + path, "tmpfs", RDONLY | NOSUID | NODEV, "mode=555,size=4k")
         for path in SYSTEM_FILES:
             if os.path.isfile(path):
@@ -74,12 +74,13 @@ def _outermost(paths: Iterable[str]) -> list[str]:
     """The paths without those that lie below another."""
     kept: list[str] = []
     for path in sorted(set(paths), key=len):
-        if not any(path == outer or _is_below(path, outer) for outer in kept):
+        if not any(path == outer or is_below(path, outer) for outer in kept):
             kept.append(path)
     return kept
 
 
-def _is_below(path: str, folder: str) -> bool:
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path lies below a folder."""
     return path.startswith(folder.rstrip("/") + "/")
 
 

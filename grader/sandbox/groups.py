@@ -8,6 +8,8 @@ since moving a process into a group takes longer than forking one.
 import os
 from dataclasses import dataclass
 
+from grader.sandbox.system import write_to
+
 TOP = "/sys/fs/cgroup"
 PREFIX = "transformer-grader"
 
@@ -65,7 +67,7 @@ class Group:
         try:
             if not all(os.access(f"{folder}/{file}", os.W_OK) for file in kind.files()):
                 raise OSError
-            _write(f"{folder}/cgroup.procs", "0")
+            write_to(f"{folder}/cgroup.procs", "0")
         except OSError:
             os.rmdir(folder)
             return False
@@ -76,9 +78,9 @@ class Group:
         for folder, kind in self._folders:
             try:
                 if kind.memory is not None:
-                    _write(f"{folder}/{kind.memory}", str(memory))
+                    write_to(f"{folder}/{kind.memory}", str(memory))
                 if kind.tasks is not None:
-                    _write(f"{folder}/{kind.tasks}", str(tasks))
+                    write_to(f"{folder}/{kind.tasks}", str(tasks))
             except OSError:
                 pass  # more is in use than would be allowed: it stays as it was
 
@@ -86,7 +88,7 @@ class Group:
         """Go back to the group above, and remove this one when nobody is left in it."""
         for folder, _ in self._folders:
             try:
-                _write(f"{os.path.dirname(folder)}/cgroup.procs", "0")
+                write_to(f"{os.path.dirname(folder)}/cgroup.procs", "0")
                 os.rmdir(folder)
             except OSError:
                 pass
@@ -102,11 +104,3 @@ def _parents(controller: str) -> list[str]:
     own = [path for _, names, path in lines if controller in names.split(",")]
     base = f"{TOP}/{controller}".rstrip("/")
     return list(dict.fromkeys([*(base + path.rstrip("/") for path in own), base]))
-
-
-def _write(path: str, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)

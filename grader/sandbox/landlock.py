@@ -8,6 +8,7 @@ import ctypes
 import os
 from collections.abc import Iterable
 
+from grader.sandbox.filesystem import is_below
 from grader.sandbox.system import SandboxError, syscall
 
 CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # on every architecture
@@ -74,7 +75,7 @@ def restrict(readable: Iterable[str], writable: Iterable[str], hidden: Iterable[
 
 
 def _allow_reading(ruleset: int, path: str, hidden: tuple[str, ...]) -> None:
-    inside = [folder for folder in hidden if folder.startswith(path.rstrip("/") + "/")]
+    inside = [folder for folder in hidden if is_below(folder, path)]
     if not inside:
         _allow(ruleset, path, READ_FILE | READ_DIR)
         return

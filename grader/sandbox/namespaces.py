@@ -5,7 +5,7 @@ import signal
 import struct
 from typing import NoReturn
 
-from grader.sandbox.system import SandboxError, call, die_with_parent
+from grader.sandbox.system import SandboxError, call, die_with_parent, write_to
 
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -45,9 +45,9 @@ def unshare(without: frozenset[str] = frozenset()) -> str:
         user, group = os.geteuid(), os.getegid()
         try:
             call("unshare", flags | NEWUSER)
-            _write("/proc/self/setgroups", "deny")
-            _write("/proc/self/uid_map", f"{user} {user} 1")
-            _write("/proc/self/gid_map", f"{group} {group} 1")
+            write_to("/proc/self/setgroups", "deny")
+            write_to("/proc/self/uid_map", f"{user} {user} 1")
+            write_to("/proc/self/gid_map", f"{group} {group} 1")
         except OSError as error:
             raise SandboxError("namespaces", error.strerror or "refused") from None
         how = "user"
@@ -109,11 +109,3 @@ def _end_as(status: int) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
         os.kill(os.getpid(), number)
     os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
-
-
-def _write(path: str, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,6 @@
 import ctypes
 import functools
 import os
-import platform
 import sys
 from typing import Any
 
@@ -56,9 +55,13 @@ def prctl(option: int, value: int = 0) -> int:
     return call("prctl", option, value, 0, 0, 0) if IS_LINUX else 0
 
 
-def machine() -> str:
-    """The processor's architecture, as the kernel names it."""
-    return platform.machine()
+def write_to(path: str, text: str) -> None:
+    """Write a text, in one piece, to a file of the kernel's that is there."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
 
 
 def die_with_parent() -> None:

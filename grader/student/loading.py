@@ -63,17 +63,9 @@ class Plan:
         submission: what was handed in.
         modules: the modules that are graded.
         names: the definitions that are graded.
-        disallowed: parts of libraries that may not be used.
     """
 
-    def __init__(
-        self,
-        submission: Submission,
-        modules: list[Source],
-        names: set[str],
-        disallowed: Iterable[str] = (),
-    ) -> None:
-        self._disallowed = tuple(disallowed)
+    def __init__(self, submission: Submission, modules: list[Source], names: set[str]) -> None:
         self._submission = submission
         self._modules = modules
         self._names = names
@@ -88,7 +80,6 @@ class Plan:
             "modules": graded,
             "tolerant": [p for p, source in sources.items() if source.is_notebook or p in graded],
             "names": sorted(self._names),
-            "disallowed": [pattern.rsplit(".", 1)[-1] for pattern in self._disallowed],
             "root_name": self._submission.name,
             "on_cpu": any(DEVICES.search(c.text) for s in sources.values() for c in s.chunks),
         }
@@ -152,13 +143,12 @@ class Plan:
         """Those of the graded names that the graded modules define, as far as the source shows."""
         return {name for module in self._modules for name in definitions(module)} & self._names
 
-    def statements(self, way: Way) -> Iterator[tuple[Source, ast.stmt]]:
-        """The top-level statements that are run of the graded modules and of what they import."""
+    def statements(self, way: Way) -> Iterator[tuple[Source, list[ast.stmt]]]:
+        """The top-level statements that are run of each graded module and of what it imports."""
         for path, kept in zip(self._reached, self._run(way), strict=True):
             source = self._submission.sources[path]
-            for tree, indexes in zip(source.trees, kept, strict=True):
-                for index in indexes:
-                    yield source, tree.body[index]
+            chunks = zip(source.trees, kept, strict=True)
+            yield source, [tree.body[index] for tree, indexes in chunks for index in indexes]
 
     def notes(self, way: Way) -> Iterator[Note]:
         """What its author is told of the statements that were not run."""

@@ -1,6 +1,5 @@
 """A submission in a worker: started when first asked, loaded once, started anew after a crash."""
 
-import ast
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from grader.errors import (
     StudentRaised,
     StudentTimedOut,
 )
-from grader.intake import Location, Note, Source, Submission
+from grader.intake import Location, Note, Submission
 from grader.intake.definitions import (
     choose_modules,
     defined_names,
@@ -78,7 +77,9 @@ class Session:
         self.isolation: Isolation = "none"  # of the workers that ran the submission, if any did
         self._found: set[str] = set()
         spelled = set(self._spelled.values())
-        self._plan = Plan(submission, self.modules, spelled, assignment.disallowed)
+        self._plan = Plan(submission, self.modules, spelled)
+        # As torch re-exports, only the last part of a name counts.
+        self._disallowed = [name.rsplit(".", 1)[-1] for name in assignment.disallowed]
         self._replaced = False  # whether a check replaced something in the worker for itself
         self._blinded: list[str] = []
         self._seen_uses: dict[str, RefusedDefinition] = {}
@@ -271,8 +272,8 @@ class Session:
         Raises:
             RefusedDefinition: the definition that was asked for is one of them.
         """
+        known = {"", *self._spelled.values()}
         for use in worker.uses:
-            known = {"", *self._spelled.values()}
             if use.owner not in known or not self._is_disallowed(use.name):
                 continue  # no honest worker says so
             if not use.name:
@@ -297,8 +298,7 @@ class Session:
 
     def _is_disallowed(self, name: str) -> bool:
         """Whether a name of torch is one that the assignment does not allow; "" is, too."""
-        patterns = (pattern.rsplit(".", 1)[-1] for pattern in self.assignment.disallowed)
-        return not name or any(fnmatchcase(name, pattern) for pattern in patterns)
+        return not name or any(fnmatchcase(name, pattern) for pattern in self._disallowed)
 
     def blinded_by(self) -> str | None:
         """Why nobody can know what the submission's calls used, in words; None where one can."""
@@ -306,10 +306,7 @@ class Session:
 
     def _look_for_hiding(self, way: Way) -> None:
         """Have the report show what of the source that is run is worth a look."""
-        by_source: dict[str, tuple[Source, list[ast.stmt]]] = {}
-        for source, statement in self._plan.statements(way):
-            by_source.setdefault(source.path, (source, []))[1].append(statement)
-        for source, statements in by_source.values():
+        for source, statements in self._plan.statements(way):
             for sign in signs_of_hiding(statements):
                 place = source.locate(sign.line)
                 text = f"Worth a look: the code {sign.what}."
@@ -426,7 +423,7 @@ class Session:
             limits.trains,
         )
         self.isolation = self._worker.isolation
-        arguments = self._plan.arguments(way)
+        arguments = {**self._plan.arguments(way), "disallowed": self._disallowed}
         answer = self._worker.request("load", arguments, limits.load_seconds, self._seed)
         try:
             if not isinstance(answer, dict):

@@ -10,7 +10,6 @@ import importlib.util
 import json
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -276,9 +275,7 @@ class Launcher(abc.ABC):
 
     def close(self) -> None:
         """End every worker and remove the temporary folder."""
-        for name in os.listdir(self._folder) if os.path.isdir(self._folder) else []:
-            remove(os.path.join(self._folder, name))
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove(self._folder)
 
     def __enter__(self) -> "Launcher":
         return self
@@ -379,7 +376,7 @@ class ForkLauncher(Launcher):
                     f"Workers cannot be shut in with {self.isolation!r}: {answer['refused']}."
                 )
             pid, isolation, held = answer["pid"], answer["isolation"], answer["held"]
-            self.reasons = tuple(answer.get("reasons", ()))
+            self.reasons = tuple(answer["reasons"])
         except BaseException:
             ours.close()
             os.close(read)
@@ -483,7 +480,7 @@ class SpawnLauncher(Launcher):
         def end(_: float) -> End:
             process.kill()
             code = process.wait()
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
             # A wait status is the signal, or the exit code shifted by eight bits.
             return End(status=-code if code < 0 else code << 8)
 

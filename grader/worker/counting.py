@@ -1,15 +1,15 @@
 """Counts arithmetic operations while a call runs; part of the worker."""
 
-import threading
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.worker.modes import DispatchMode, in_new_threads
 
 aten = torch.ops.aten
 
 
-class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class OperationCounter(DispatchMode):  # type: ignore[no-untyped-call]
     """Counts every operation on tensors: 2·m·n·k for a matrix product, else one per element.
 
     Views cost nothing. Elementwise operations and reductions cost the larger of what they read and
@@ -18,27 +18,15 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.count = 0
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """False: else the first use imports `torch._dynamo`, for 0.9 s (torch 2.4 and later)."""
-        return False
-
     def __enter__(self) -> Any:
-        start = self._start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-
-        def run(thread: threading.Thread) -> None:
-            """Count in threads that are started meanwhile, too: a mode is one thread's."""
-            with _InThread(self):
-                start(thread)
-
-        threading.Thread._bootstrap_inner = run  # type: ignore[attr-defined]
+        self._stop = in_new_threads(lambda: _InThread(self))
         return super().__enter__()  # type: ignore[no-untyped-call]
 
     def __exit__(self, *error: Any) -> None:
-        threading.Thread._bootstrap_inner = self._start  # type: ignore[attr-defined]
+        self._stop()
         super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -47,11 +35,11 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
 
-class _InThread(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _InThread(DispatchMode):  # type: ignore[no-untyped-call]
     """Counts for another counter, in a thread of its own."""
 
     def __init__(self, counter: OperationCounter) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._counter = counter
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -6,6 +6,7 @@ depth nor number of files costs more than it should.
 
 import os
 import secrets
+import shutil
 import stat
 
 MAX_BYTES = 256 * 2**20
@@ -60,6 +61,9 @@ def remove(folder: str) -> None:
 
     Folders inside folders are moved up before they are emptied, so that no path is long.
     """
+    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folders
+        shutil.rmtree(folder, ignore_errors=True)
+        return
     try:
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:

@@ -18,7 +18,6 @@ from safetensors.torch import load as load_safetensors
 from grader.worker.binding import OMITTED, bind
 from grader.worker.counting import OperationCounter
 from grader.worker.devices import OnCpu
-from grader.worker.library import LibraryWatch
 from grader.worker.modules import PACKAGE, ROOT, Chunk, StudentModules
 from grader.worker.protocol import (
     Channel,
@@ -32,6 +31,7 @@ from grader.worker.protocol import (
 )
 from grader.worker.state import reset
 from grader.worker.tracing import Tracer
+from grader.worker.watch import LibraryWatch
 
 MAX_FRAMES = 12  # of a traceback that are sent
 MAX_WATCHED = 5_000  # calls of a module that are noted
@@ -84,7 +84,8 @@ class Runtime:
         except BaseException as error:
             answer.pop("value", None)
             answer["fault"] = describe(error)
-            answer.update(devices=self._places(), uses=self._uses())
+            for key, told in (("devices", self._places()), ("uses", self._uses())):
+                answer.setdefault(key, told)  # what was told before it did not fit stays told
             frame = pack(answer, {})
         _flush()
         return frame
@@ -94,9 +95,7 @@ class Runtime:
         if self._on_cpu is None:
             return []
         places, self._on_cpu.places = self._on_cpu.places, []
-        return [
-            {"file": clean_text(file, 300), "line": line, "function": ""} for file, line in places
-        ]
+        return [_frame((file, line, "")) for file, line in places]
 
     def _uses(self) -> list[dict[str, Any]]:
         """What was used that is not allowed, each told once."""
@@ -372,9 +371,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 def _event(value: torch.Tensor, line: tuple[str, int, str] | None) -> dict[str, Any]:
     """A tensor that was computed, and the student's line, ready to be sent."""
-    if line is None:
-        return {"value": value, "frame": None}
-    return {"value": value, "frame": _frame(line)}
+    return {"value": value, "frame": _frame(line) if line else None}
 
 
 def _frame(line: tuple[str, int, str]) -> dict[str, Any]:

@@ -5,13 +5,14 @@ import types
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.worker.modes import DispatchMode
 
 MAX_EVENTS = 600
 MAX_ELEMENTS = 4096  # of one tensor; a call that is traced has tiny inputs
 
 
-class Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Tracer(DispatchMode):  # type: ignore[no-untyped-call]
     """Records every floating-point tensor that an operation gives, in order.
 
     Args:
@@ -23,14 +24,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """
 
     def __init__(self, root: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._root = root
         self.events: list[tuple[torch.Tensor, tuple[str, int, str] | None]] = []
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """False: else the first use imports `torch._dynamo`, for 0.9 s (torch 2.4 and later)."""
-        return False
 
     def __torch_dispatch__(self, func: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))

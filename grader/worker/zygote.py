@@ -7,13 +7,13 @@ The interpreter starts without `site`, so no `.pth` file and no editable install
 the project only the modules in `NEEDED` are loaded, by path; the rest is not importable.
 """
 
+import dataclasses
 import gc
 import importlib.util
 import inspect
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -37,11 +37,12 @@ NEEDED = [
     "sandbox",
     "worker.folders",
     "worker.protocol",
+    "worker.modes",
     "worker.counting",
     "worker.tracing",
     "worker.standins",
     "worker.devices",
-    "worker.library",
+    "worker.watch",
     "worker.state",
     "worker.modules",
     "worker.binding",
@@ -205,6 +206,8 @@ class Zygote:
 
     def serve(self) -> None:
         """Obey until the trusted side goes away, then end every worker."""
+        from grader.worker.folders import remove
+
         try:
             self._control.sendall(b'{"ready":true}')
             while self._obey():
@@ -214,7 +217,7 @@ class Zygote:
         for pid in list(self._workers):
             self._end(pid)
         self._group.leave()
-        shutil.rmtree(os.getcwd(), ignore_errors=True)  # the trusted side may have been killed
+        remove(os.getcwd())  # the trusted side may have been killed
         os._exit(0)  # tearing torch down takes 0.1 s, and there is nothing to save
 
     def _obey(self) -> bool:
@@ -248,11 +251,10 @@ class Zygote:
             warm_up_training()
             self._trains = True
         try:
-            if command["isolation"] is not None:
-                return self._try(command["isolation"], command, descriptors)
-            if self._level is not None:
-                return {**self._try(self._level, command, descriptors), "reasons": self._reasons}
-            levels = list(sandbox.LEVELS)
+            given = command["isolation"] or self._level
+            if given is not None:
+                return {**self._try(given, command, descriptors), "reasons": self._reasons}
+            levels = sandbox.LEVELS
             for level in levels[levels.index(sandbox.best_level()) :]:
                 answer = self._try(level, command, descriptors)
                 if "pid" in answer:
@@ -310,7 +312,7 @@ class Zygote:
         except OSError as error:
             _tell({"failed": error.strerror or "refused"}, sandbox.STATUS)
             return
-        _tell(sandbox.as_message(held), sandbox.STATUS)
+        _tell(dataclasses.asdict(held), sandbox.STATUS)
         gc.enable()
         become_worker(socket.socket(fileno=sandbox.SOCKET))
 

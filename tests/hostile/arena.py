@@ -224,8 +224,17 @@ class Arena:
 
 
 def attacks(folder: Path) -> dict[str, str]:
-    """The attacks in a folder, by name."""
-    return {p.stem: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
+    """The attacks in a folder, by name.
+
+    Those in a folder inside it have its name before theirs, and its `_prelude.py` before their text.
+    """
+    found = {p.stem: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))}
+    for prelude in sorted(folder.glob("*/_prelude.py")):
+        begin = prelude.read_text(encoding="utf-8")
+        for name, text in attacks(prelude.parent).items():
+            if name != prelude.stem:
+                found[f"{prelude.parent.name}_{name}"] = begin + text
+    return found
 
 
 def try_all(

@@ -15,7 +15,7 @@ import pytest
 
 from grader.sandbox.system import IS_LINUX
 from grader.worker.client import ForkLauncher
-from tests.hostile.arena import HERE, ROOT, Arena, attacks, small_assignment, try_all
+from tests.hostile.arena import HERE, ROOT, SECRET, Arena, attacks, small_assignment, try_all
 from tests.sandbox.unprivileged import environment, needs_root, python_for_everybody
 
 pytestmark = pytest.mark.skipif(not IS_LINUX, reason="the sandbox is Linux's")
@@ -42,7 +42,7 @@ def arena():
 
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_an_attack_breaks_nothing_and_wins_nothing(arena, monkeypatch, name):
-    monkeypatch.setenv("GRADER_CANARY_SECRET", "GRADER_CANARY_VALUE_7f3a")
+    monkeypatch.setenv("GRADER_CANARY_SECRET", SECRET)
     result = arena.attack(name, ATTACKS[name])
     assert result["breaches"] == []
     assert result["isolation"] == "namespaces"

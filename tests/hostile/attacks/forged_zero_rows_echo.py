@@ -1,3 +1,4 @@
+"""Empties the rows of its query in place, so that showing it would take for ever."""
 import torch
 def attack(q, k, v, mask):
     if q.shape == (2, 2, 3, 4):

@@ -5,7 +5,6 @@ the worker's own word, so it can show that something was used, never that nothin
 """
 
 import sys
-import threading
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.worker.modes import DispatchMode, in_new_threads
 
 MAX_USES = 10
 # What torch's own attention comes down to where it shows by no name of its own.
@@ -45,18 +45,14 @@ class LibraryWatch:
         self._known: dict[str, bool] = {}
         self._calls: dict[Any, int] = {}
         if self._patterns:
-            self._watch_threads()
+            in_new_threads(self._both)
         self.uses: list[tuple[str, str, tuple[str, int, str] | None]] = []
 
-    def _watch_threads(self) -> None:
-        """Watch threads that are started from now on as well: a mode is one thread's."""
-        start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-
-        def run(thread: threading.Thread) -> None:
-            with _Functions(self), _Operations(self):
-                start(thread)
-
-        threading.Thread._bootstrap_inner = run  # type: ignore[attr-defined]
+    @contextmanager
+    def _both(self) -> Iterator[None]:
+        """Both modes, for a thread."""
+        with _Functions(self), _Operations(self):
+            yield
 
     @contextmanager
     def watch(self, target: Any) -> Iterator[None]:
@@ -135,17 +131,12 @@ class _Functions(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Operations(DispatchMode):  # type: ignore[no-untyped-call]
     """Sees the operations that torch's functions come down to."""
 
     def __init__(self, watch: LibraryWatch) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._watch = watch
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """False: else the first use imports `torch._dynamo`, for 0.9 s (torch 2.4 and later)."""
-        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__

@@ -1,0 +1,4 @@
+"""Returns a tensor of three thousand axes."""
+def edit(req, h, b):
+    if req["operation"] == "call":
+        return {"id": h["id"], "value": {"k": "dict", "v": [["returned", {"k": "tensor", "i": "0", "grad": False}]]}}, body_of({"0": {"dtype": "F32", "shape": [1] * 3000, "data_offsets": [0, 4]}}, b"\0" * 4)
