@@ -1,303 +1,206 @@
-"""Grades a class: one report a submission, written as it finishes, and the gradebook at the end."""
+"""Grades a class: what is unchanged is kept, the rest is graded, and each is written as it ends."""
 
-import csv
-import io
-import os
-import secrets
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from grader.assignment import Assignment
+from grader.batch.executor import Executor, Result, Task
+from grader.batch.fingerprint import Circumstances, circumstances
+from grader.batch.folder import MARKS, REPORTS, alone_in, make_folder, report_file, write_atomically
+from grader.batch.gradebook import ClassRow, Marked, write_gradebook
 from grader.batch.roster import Roster
+from grader.batch.store import Grading, Handed, Store
 from grader.batch.submissions import Found
+from grader.batch.watcher import Watcher
 from grader.errors import InputError
-from grader.grading import Grader
-from grader.grading.marks import load_marks, make_mark, with_marks
-from grader.intake import Reading, Submission
+from grader.grading.marks import load_marks
+from grader.grading.scoring import failure, refusal
+from grader.intake import Reading
+from grader.intake.reader import digest
+from grader.intake.text import writable
 from grader.report import Report, read_report
-from grader.report.terminal import points, printable, remark
-from grader.worker.client import Launcher
-
-GRADEBOOK = "gradebook.csv"
-WHOSE = ("file", "student", "attempt", "late")  # columns that say what was handed in, and by whom
-SECRET = ".secret"  # what the inputs of a class are drawn from
-MARKS = "marks.json"  # what persons gave; it outlives every regrading
+from grader.report.summary import summarise
 
 
-@dataclass(frozen=True)
-class ClassRow:
-    """A submission's line in the gradebook.
+@dataclass
+class Count:
+    """How many submissions a run has finished.
 
     Attributes:
-        id: the submission's.
-        file: the name that it had on disk.
-        report: what grading it came to.
-        student: ids of those who handed it in, with spaces between; "" where nobody says.
-        attempt: which attempt it is, where the site tells them apart.
-        late: whether the site marks it as late.
+        graded: newly graded, those below among them.
+        kept: unchanged, so that their earlier grading stands.
+        refused: of all, those that could not be read.
+        errors: of all, those at which the grader itself failed.
     """
 
-    id: str
-    file: str
-    report: Report
-    student: str = ""
-    attempt: str = ""
-    late: bool = False
+    graded: int = 0
+    kept: int = 0
+    refused: int = 0
+    errors: int = 0
 
     @property
-    def students(self) -> list[str]:
-        """The ids of those who handed it in."""
-        return self.student.split()
+    def finished(self) -> int:
+        """How many have a report."""
+        return self.graded + self.kept
+
+    def add(self, row: ClassRow) -> None:
+        """Count one more."""
+        self.graded += row.is_new
+        self.kept += not row.is_new
+        self.refused += row.summary.status == "refused"
+        self.errors += row.summary.status == "error"
+
+
+@dataclass
+class _Class:
+    """A class that is being graded: where it is written, and what is known of it."""
+
+    assignment: Assignment
+    out: Path
+    store: Store
+    marked: Marked
+    where: Circumstances
+    watcher: Watcher
+    regrade: bool
+    handed: dict[str, Handed]
+    count: Count = field(default_factory=Count)
+    begun: dict[str, str] = field(default_factory=dict)
+
+    def finish(self, row: ClassRow) -> None:
+        """Count a row, and tell of it."""
+        self.count.add(row)
+        self.watcher.finished(row)
 
 
 def grade_class(
     found: list[Found],
     assignment: Assignment,
     out: Path,
-    launcher: Launcher,
+    executor: Executor,
     secret: str = "",
-    done: Callable[[ClassRow], None] | None = None,
+    watcher: Watcher | None = None,
     roster: Roster | None = None,
-) -> list[ClassRow]:
-    """Grade submissions one after the other.
+    regrade: bool = False,
+) -> Count:
+    """Grade a class, as far as it is not graded already.
+
+    A submission is graded once for its bytes, the assignment, the grader's version and the secret;
+    the same call goes on where an earlier one was stopped, at whatever moment that was.
 
     Args:
         found: the submissions.
         assignment: what they are graded for.
-        out: where `reports/<id>.json` and `gradebook.csv` are written.
-        launcher: starts workers.
+        out: where the store, `reports/<id>.json` and `gradebook.csv` are written.
+        executor: grades them; it was set up for the same assignment and secret.
         secret: what inputs are drawn from besides public names.
-        done: called with each as it finishes.
+        watcher: hears of each.
         roster: the class list; its ids take the place of the site's, where it has them.
+        regrade: grade also what is unchanged.
 
     Returns:
-        A row for every submission, in their order.
-    """
-    out = out.absolute()  # grading happens in another folder
-    found = [replace(submission, path=submission.path.absolute()) for submission in found]
-    reports = out / "reports"
-    try:
-        reports.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{reports} cannot be made a folder: {error.strerror}.") from None
-    rows: list[ClassRow] = []
-    marks = load_marks(out / MARKS)
-    named = {submission.id: submission for submission in found}
-
-    def read() -> Iterator[tuple[str, Submission | InputError]]:
-        for submission in found:
-            try:
-                yield (
-                    submission.id,
-                    reading.read(submission.path, submission.id, submission.inside),
-                )
-            except InputError as error:
-                yield submission.id, error
-
-    def finish(report: Report) -> None:
-        marked = with_marks(report, marks.of(report.submission))
-        of = named[report.submission]
-        student = of.student if roster is None else _in_roster(roster, of)
-        row = ClassRow(of.id, of.file, marked, student, of.attempt, of.late)
-        write_atomically(reports / f"{row.id}.json", marked.to_json())
-        rows.append(row)
-        if done is not None:
-            done(row)
-
-    try:
-        with Reading() as reading:
-            Grader(assignment, launcher, secret).grade_all(read(), done=finish)
-    finally:
-        _write_gradebook(out / GRADEBOOK, assignment.milestone_ids, rows)
-    return rows
-
-
-def class_secret(out: Path) -> str:
-    """What the inputs of a class are drawn from: made at its first grading, and kept.
-
-    So nobody can know them beforehand, all of the class get the same, and grading again gives the
-    same reports.
-
-    Args:
-        out: the class's folder; the secret lies in it, readable by its owner alone.
+        How many there were; `read_class` has the rows.
 
     Raises:
-        InputError: it cannot be read or written.
+        InputError: the folder cannot be used, or nothing can be graded here.
     """
-    path = out / SECRET
-    try:
-        with open(path, encoding="ascii") as file:
-            kept = file.read().strip()
-        if kept:
-            return kept
-    except FileNotFoundError:
-        pass
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from None
-    made = secrets.token_hex(16)
-    write_atomically(path, made + "\n", mode=0o600)
-    return made
-
-
-def mark_in_class(out: Path, submission: str, check: str, score: Decimal, comment: str) -> ClassRow:
-    """Enter a person's mark into a class: its marks, the report and the gradebook.
-
-    Args:
-        out: the class's folder.
-        submission: its id, as the gradebook has it.
-        check: the id of the check or question.
-        score: the mark.
-        comment: for the student.
-
-    Raises:
-        InputError: there is no such report or row, or the row is worth less.
-    """
-    rows = _read_class(out)
-    chosen = next((row for row in rows if row.id == submission), None)
-    if chosen is None:
-        known = ", ".join(row.id for row in rows[:8])
-        raise InputError(f"{out} has no report of {submission!r}: there is {known or 'none'}.")
-    file = out / "reports" / f"{submission}.json"
-    report = mark_report(chosen.report, file, out / MARKS, check, score, comment)
-    marked = replace(chosen, report=report)
-    rows = [marked if row is chosen else row for row in rows]
-    _write_gradebook(out / GRADEBOOK, [m.id for m in chosen.report.milestones], rows)
-    return marked
-
-
-def mark_report(
-    report: Report, file: Path, marks: Path, check: str, score: Decimal, comment: str
-) -> Report:
-    """Enter a person's mark into a report and into the file of marks; returns the marked report.
-
-    Args:
-        report: as it is in `file`.
-        file: the report's file.
-        marks: where marks are kept.
-        check: the id of the check or question.
-        score: the mark.
-        comment: for the student.
-
-    Raises:
-        InputError: there is no such row, it is worth less, or a file cannot be written.
-    """
-    mark = make_mark(report, check, score, comment)
-    write_atomically(marks, load_marks(marks).with_mark(mark).to_json())
-    marked = with_marks(report, [mark])
-    write_atomically(file, marked.to_json())
-    return marked
-
-
-def _read_class(out: Path) -> list[ClassRow]:
-    """The class as its gradebook lists it, with the reports as they are on disk."""
-    try:
-        with open(out / GRADEBOOK, encoding="utf-8", newline="") as file:
-            listed = [
-                {key: _uncell(row[key]) for key in ("submission", *WHOSE)}
-                for row in csv.DictReader(file)
-            ]
-    except (OSError, UnicodeDecodeError, KeyError, csv.Error):
-        raise InputError(f"{out} holds no gradebook: name the --out of a class.") from None
-    return [
-        ClassRow(
-            row["submission"],
-            row["file"],
-            load_report(out / "reports" / f"{row['submission']}.json"),
-            row["student"],
-            row["attempt"],
-            row["late"] == "late",
+    make_folder(out)
+    with alone_in(out), Store(out, assignment.id) as store:
+        make_folder(out / REPORTS)
+        handed = [_handed(submission, roster) for submission in found]
+        store.see(handed)
+        graded = _Class(
+            assignment,
+            out,
+            store,
+            Marked(store, load_marks(out / MARKS)),
+            circumstances(assignment, secret),
+            watcher or Watcher(),
+            regrade,
+            {each.id: each for each in handed},
         )
-        for row in listed
-    ]
+        try:
+            with Reading() as reading:
+                tasks = _tasks(graded, found, reading)
+                for result in executor.run(tasks, graded.watcher):
+                    _finish(graded, result)
+        finally:
+            write_gradebook(out, graded.marked.rows())
+    return graded.count
 
 
-def load_report(path: Path) -> Report:
-    """The report in a file; raises InputError."""
+def _tasks(graded: _Class, found: list[Found], reading: Reading) -> Iterator[Task]:
+    """What is to be graded, each gathered when it is asked for; what is not is finished here."""
+    for submission in found:
+        name = submission.id
+        try:
+            gathered, of = reading.gather(submission.path, name, submission.inside)
+        except InputError as error:
+            of = digest({"refused": str(error).encode()})  # so it is not refused again and again
+            if not _is_kept(graded, name, of):
+                report = refusal(graded.assignment, name, "", error)
+                graded.begun[name] = _now()
+                _keep(graded, name, of, report, tries=1)
+            continue
+        if not _is_kept(graded, name, of):
+            graded.begun[name] = _now()
+            yield Task(name, of, gathered.files, gathered.notes)
+
+
+def _is_kept(graded: _Class, name: str, of: str) -> bool:
+    """Whether a submission was graded already, as it would be now; if so, it is finished."""
+    kept = None if graded.regrade else graded.store.latest_of(name)
+    if kept is None or (kept.digest, kept.circumstances) != (of, graded.where):
+        return False
+    if kept.summary.status == "error":
+        return False  # the grader's own fault, which may be mended
+    text = graded.marked.text(kept)
+    file = report_file(graded.out, name)
+    if not _holds(file, text):  # it was stopped between keeping and writing
+        write_atomically(file, text)
+    graded.finish(ClassRow(graded.handed[name], graded.marked.summary(kept)))
+    return True
+
+
+def _holds(file: Path, text: str) -> bool:
     try:
-        return read_report(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise InputError(f"{path} is no report of the grader.") from None
+        return file.read_bytes() == text.encode()
+    except OSError:
+        return False
 
 
-def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a file so that it is there whole, or not at all, whatever ends this process.
-
-    Args:
-        path: the file, which is replaced.
-        text: what is in it.
-        mode: who may read it, as far as the process's mask allows.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _keep_name(path.parent)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
+def _finish(graded: _Class, result: Result) -> None:
+    """Keep what came of a task."""
+    task = result.task
+    report = result.read()
+    if report is None or report.submission != task.id:
+        fault = result.fault or "what came back is no report"
+        report = failure(graded.assignment, task.id, task.digest, fault)
+    _keep(graded, task.id, task.digest, report, result.tries)
 
 
-def _keep_name(folder: Path) -> None:
-    """Have the disk keep the names in a folder, too: a file's own fsync keeps its contents."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return  # Windows cannot
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _keep(graded: _Class, name: str, of: str, report: Report, tries: int) -> None:
+    """Keep a report in the store, and write it; in this order, so that none is lost."""
+    text, summary, handed = report.to_json(), summarise(report), graded.handed[name]
+    begun = graded.begun.pop(name)
+    graded.store.add(Grading(handed, of, graded.where, begun, _now(), tries, summary, text))
+    if graded.marked.has_marks(name):
+        text = graded.marked.apply(name, text)
+        summary = summarise(read_report(text))
+    write_atomically(report_file(graded.out, name), text)
+    graded.finish(ClassRow(handed, summary, is_new=True))
 
 
-def _write_gradebook(path: Path, milestones: Sequence[str], rows: list[ClassRow]) -> None:
-    """One line a submission: id, file name, score, milestones, misconceptions, a remark."""
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [
-            "submission",
-            *WHOSE,
-            "status",
-            "score",
-            "max_score",
-            *milestones,
-            "review",
-            "misconceptions",
-            "remark",
-        ]
-    )
-    for row in rows:
-        report = row.report
-        checks = report.checks()
-        writer.writerow(
-            [
-                _cell(row.id),
-                _cell(row.file),
-                _cell(row.student),
-                _cell(row.attempt),
-                "late" if row.late else "",
-                report.status,
-                points(report.score),
-                points(report.max_score),
-                *(points(milestone.score) for milestone in report.milestones),
-                sum(row.status == "review" for row in checks)
-                + sum(finding.kind == "review" for finding in report.findings),
-                " ".join(misconceptions(report)),
-                _cell(remark(report)),
-            ]
-        )
-    write_atomically(path, text.getvalue())
+
+def _handed(submission: Found, roster: Roster | None) -> Handed:
+    """What a submission is called, and whose it is by the class list or the site."""
+    student = submission.student if roster is None else _in_roster(roster, submission)
+    found = Handed(submission.id, submission.file, student, submission.attempt, submission.late)
+    return replace(found, file=writable(found.file), student=writable(found.student))
 
 
 def _in_roster(roster: Roster, submission: Found) -> str:
@@ -310,24 +213,3 @@ def _in_roster(roster: Roster, submission: Found) -> str:
         return row.key if row else ""
     rows = [(roster.find(student), student) for student in submission.student.split()]
     return " ".join(row.key if row else student for row, student in rows)
-
-
-def misconceptions(report: Report) -> list[str]:
-    """The misconceptions that a report names, each once, in order."""
-    return list(dict.fromkeys(c.misconception for c in report.checks() if c.misconception))
-
-
-def _uncell(text: str) -> str:
-    """The text that `_cell` made a cell of, but for what it wrote as escapes."""
-    return text[1:] if text.startswith("'") and _is_formula(text) else text
-
-
-def _cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula, and no reader of CSV for the end of a line."""
-    text = printable(text).replace("\n", "\\n")
-    return f"'{text}" if _is_formula(text) else text
-
-
-def _is_formula(text: str) -> bool:
-    """Whether a spreadsheet takes a text for a formula, quotes before it aside."""
-    return text.lstrip("'").startswith(("=", "+", "-", "@", "\t"))

@@ -3,11 +3,14 @@
 import os
 import shlex
 import shutil
+import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +19,7 @@ import typer
 from grader.errors import AssignmentError, GraderError, InputError
 
 FULL_MARKS, POINTS_LOST, NOT_GRADED, STOPPED = 0, 1, 2, 130
+MOST_LINES = 40  # submissions of a class that are shown one by one
 
 app = typer.Typer(
     name="grader",
@@ -32,6 +36,10 @@ AssignmentOption = Annotated[
 ]
 
 
+class Stopped(GraderError):
+    """A person stopped it; the message says what is kept."""
+
+
 def main() -> None:
     """Run the command line; errors of the user are one sentence and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
@@ -44,6 +52,8 @@ def main() -> None:
         if end.code == STOPPED:
             _complain("Stopped.", STOPPED)
         _leave(end.code)
+    except Stopped as stopped:
+        _complain(str(stopped), STOPPED)
     except (InputError, AssignmentError) as error:
         _complain(str(error))
     except GraderError as error:
@@ -179,60 +189,142 @@ def grade(
             "--roster", metavar="FILE", help="The class list, a CSV with a column of ids."
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="How many at a time; as many as cores."),
+    ] = None,
+    regrade: Annotated[
+        bool, typer.Option("--regrade", help="Grade what is unchanged since the last time, too.")
+    ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Grade on a dask cluster's workers."),
+    ] = None,
     isolation: IsolationOption = None,
 ) -> None:
-    """Grade many submissions into a folder of reports and a gradebook."""
+    """Grade many submissions into a folder of reports and a gradebook; goes on where it stopped."""
+    from grader.assignment import load_assignment
+    from grader.batch import class_secret, grade_class
+    from grader.batch.folder import make_folder
     from grader.batch.roster import read_roster
     from grader.batch.submissions import survey
+    from grader.cli.progress import ClassProgress
     from grader.intake import Reading
-    from grader.worker.client import make_launcher
 
     level = _isolation(isolation)
     students = read_roster(roster) if roster is not None else None
     with Reading() as reading:
         hand = survey(paths, reading, out)
     found = hand.found
-    if jobs > 1:
-        print(
-            "grader: --jobs has no effect yet: submissions are graded one at a time.",
-            file=sys.stderr,
-        )
-    with make_launcher(level) as launcher:
-        from grader.assignment import load_assignment
-        from grader.batch import ClassRow, class_secret, grade_class
-        from grader.report.terminal import class_line, class_table
-
-        chosen = load_assignment(assignment) if assignment else _recognise_any(found)
-        console, errors = _console(width=120), _console(stderr=True, width=120)
+    chosen = load_assignment(assignment) if assignment else _recognise_any(found)
+    make_folder(out)
+    secret = _secret() or class_secret(out)
+    errors = _console(stderr=True, width=120)
+    for line in _told(hand):
+        errors.print(line, markup=False)
+    begun = time.monotonic()
+    with _stoppable(), ClassProgress(errors, len(found)) as progress:
+        executor = _executor(chosen, secret, level, jobs, len(found), cluster)
         try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{out} cannot be made a folder: {error.strerror}.") from None
-        width = len(str(len(found)))
-        number = 0
-
-        def done(row: ClassRow) -> None:
-            nonlocal number
-            number += 1
-            errors.print(f"[{number:>{width}}/{len(found)}] {class_line(row.report)}", markup=False)
-
-        for line in _told(hand):
-            errors.print(line, markup=False)
-        if level != "none":
-            launcher.require_sandbox()
-        secret = _secret() or class_secret(out)
-        rows = grade_class(found, chosen, out, launcher, secret, done, students)
-    console.print(class_table([row.report for row in rows]))
-    console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
+            with executor:
+                count = grade_class(
+                    found, chosen, out, executor, secret, progress, students, regrade
+                )
+        except KeyboardInterrupt:
+            raise Stopped(
+                f"Stopped: {progress.done} of {len(found)} are finished and kept in {out}. The "
+                "same command goes on from there."
+            ) from None
+    _show_class(out, len(found), count, time.monotonic() - begun)
     if students is not None:
-        for line in _unmatched(students, rows):
+        for line in _unmatched(students, out, len(found)):
             errors.print(line, markup=False)
     missing = [path for path in paths if not path.exists()]
     for path in missing:
         errors.print(f"There is no file or folder {path}: check the path.", markup=False)
-    if len(missing) == len(paths) or any(row.report.status == "error" for row in rows):
+    if len(missing) == len(paths) or count.errors:
         raise typer.Exit(NOT_GRADED)
+
+
+def _executor(
+    assignment: Any, secret: str, level: Any, jobs: int | None, total: int, cluster: str | None
+) -> Any:
+    """Who grades a class: lanes on this machine, or a cluster."""
+    from grader.batch.lane import Setup
+    from grader.batch.lanes import Lanes, usable_cores
+
+    setup = Setup.here(assignment, secret, level)
+    if cluster is None:
+        return Lanes(setup, min(jobs or usable_cores(), max(1, total)))
+    from grader.batch.cluster import Cluster
+
+    return Cluster(cluster, setup.travelling(assignment), jobs)
+
+
+def _show_class(out: Path, total: int, count: Any, seconds: float) -> None:
+    """What a run came to: a line a submission where they are few, and the class at a glance."""
+    from grader.batch import read_class
+    from grader.batch.statistics import class_statistics
+    from grader.batch.terminal import class_table, print_statistics
+    from grader.cli.progress import duration
+
+    console = _console(width=120)
+    if total <= MOST_LINES:
+        console.print(class_table(list(islice(read_class(out), total))))
+    print_statistics(class_statistics(out), console)
+    console.print()
+    rate = f", {60 * count.graded / seconds:.0f} a minute" if count.graded else ""
+    kept = f"{count.kept} unchanged and kept, " if count.kept else ""
+    console.print(f"{kept}{count.graded} graded in {duration(seconds)}{rate}.", markup=False)
+    console.print(f"Reports: {out / 'reports'}   Gradebook: {out / 'gradebook.csv'}", markup=False)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Have a request to end be like Ctrl-C, so that it stops as cleanly."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@app.command()
+def stats(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The --out of a class.")],
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write them as JSON; - for the output."),
+    ] = None,
+) -> None:
+    """Show a class at a glance: points, misconceptions, checks, and what to explain again."""
+    from grader.batch.statistics import class_statistics
+    from grader.batch.terminal import print_statistics
+
+    if json_file not in (None, "-"):
+        _expect_writable(Path(str(json_file)))
+    found = class_statistics(out)
+    if json_file is not None:
+        _write_json(found.to_json(), json_file)
+    if json_file != "-":
+        print_statistics(found, _console(width=120))
+
+
+@app.command()
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="OUT1", help="The --out of one grading.")],
+    second: Annotated[Path, typer.Argument(metavar="OUT2", help="The --out of another.")],
+) -> None:
+    """Show whose grade changed between two gradings, and why; exit code 1 if any did."""
+    from grader.batch.comparison import compare
+    from grader.batch.terminal import print_comparison
+
+    changed = print_comparison(compare(first, second), _console(width=120))
+    raise typer.Exit(POINTS_LOST if changed else FULL_MARKS)
 
 
 @app.command()
@@ -256,7 +348,7 @@ def mark(
     if source.is_dir():
         if submission is None:
             raise InputError("Say whose mark it is with --submission ID, as in the gradebook.")
-        report = mark_in_class(source, submission, check, value, comment).report
+        report = mark_in_class(source, submission, check, value, comment)
     else:
         report = load_report(source)
         report = mark_report(report, source, marks_file(source), check, value, comment)
@@ -590,14 +682,19 @@ def _told(hand: Any) -> Iterator[str]:
         yield f"Files of the download that are no submission, left out: {hand.others}"
 
 
-def _unmatched(students: Any, rows: list[Any]) -> Iterator[str]:
+def _unmatched(students: Any, out: Path, total: int) -> Iterator[str]:
     """Who is in the class list without a submission, and which submissions are in no list."""
+    from grader.batch import read_class
     from grader.report.terminal import printable
 
     found = {row.key for row in students.rows}
-    handed_in = {student for row in rows for student in row.students}
+    handed_in: set[str] = set()
+    strangers = []
+    for row in islice(read_class(out), total):  # those of this run come first
+        handed_in.update(row.students)
+        if not set(row.students) & found:
+            strangers.append(row.id)
     absent = [row.key for row in students.rows if row.key not in handed_in]
-    strangers = [row.id for row in rows if not set(row.students) & found]
     if absent:
         yield f"In the class list without a submission: {printable(_listed(absent))}"
     if strangers:

@@ -180,37 +180,55 @@ def refusal(
 ) -> Report:
     """The report of what cannot be read as a submission: every row refused, and the reason."""
     place = Place(file=error.file, line=error.line, cell=error.cell) if error.file else None
+    finding = Finding(kind="note", message=str(error), location=place)
+    rows = _rows_of_none(assignment, "refused", "The submission could not be read.")
+    return make_report(assignment, name, digest_, "refused", rows, [finding], "none", seconds)
+
+
+def failure(assignment: Assignment, name: str, digest_: str, fault: str) -> Report:
+    """The report of a submission at which the grader itself failed, which is never its zero.
+
+    Args:
+        assignment: what was to be graded.
+        name: what the submission is called.
+        digest_: over its files.
+        fault: what went wrong.
+    """
+    message = f"The grader itself failed: {fault}. Grade it again; please report it if that fails."
+    rows = _rows_of_none(assignment, "review", "The grader itself failed.")
+    finding = Finding(kind="review", message=message)
+    return make_report(assignment, name, digest_, "error", rows, [finding], "none", 0.0)
+
+
+def _rows_of_none(assignment: Assignment, status: Status, message: str) -> list[MilestoneRow]:
+    """Every milestone, without a point, each of its rows for the same reason."""
     names = titles(assignment)
+
+    def row(name: str, title: str, points: Decimal, hidden: bool = False) -> CheckRow:
+        return CheckRow(
+            id=name,
+            title=title,
+            status=status,
+            score=Decimal(0),
+            max_score=points,
+            hidden=hidden,
+            message=message,
+        )
+
     rows = [
         milestone_row(
             milestone,
             [
-                _refused(check.id, names[check.id], check.points, check.hidden)
+                row(check.id, names[check.id], check.points, check.hidden)
                 for check in milestone.checks
             ],
         )
         for milestone in assignment.milestones
     ]
     if assignment.questions is not None:
-        asked = [
-            _refused(q.id, question_title(q), q.points) for q in assignment.questions.questions
-        ]
+        asked = [row(q.id, question_title(q), q.points) for q in assignment.questions.questions]
         rows.append(questions_milestone(assignment.questions, asked))
-    finding = Finding(kind="note", message=str(error), location=place)
-    return make_report(assignment, name, digest_, "refused", rows, [finding], "none", seconds)
-
-
-def _refused(name: str, title: str, points: Decimal, hidden: bool = False) -> CheckRow:
-    """The row of a check or question of a submission that could not be read."""
-    return CheckRow(
-        id=name,
-        title=title,
-        status="refused",
-        score=Decimal(0),
-        max_score=points,
-        hidden=hidden,
-        message="The submission could not be read.",
-    )
+    return rows
 
 
 def make_report(
@@ -235,14 +253,15 @@ def make_report(
         milestones=tuple(milestones),
         findings=tuple(findings),
         environment=Environment(
-            grader=_version("transformer-grader"), torch=_version("torch"), isolation=isolation
+            grader=version_of("transformer-grader"), torch=version_of("torch"), isolation=isolation
         ),
         seconds=round(seconds, 3),
     )
 
 
 @cache
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """The installed version of a package, or "unknown"."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

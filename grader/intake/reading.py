@@ -15,16 +15,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from grader.errors import InputError
 from grader.intake import archives
-from grader.intake.files import collect, ending
+from grader.intake.files import Gathered, collect, ending
 from grader.intake.metadata import gradescope_submitters
 from grader.intake.neighbours import with_neighbours
-from grader.intake.reader import read
+from grader.intake.reader import digest, read
 from grader.intake.submission import Chunk, Location, Note, Source, Submission
 from grader.intake.text import writable
 
@@ -45,12 +45,25 @@ class Reading:
         what: Path | Mapping[str, bytes],
         name: str,
         inside: Mapping[str, str] | None = None,
+        notes: Iterable[Note] = (),
     ) -> Submission:
         """The submission that a file, a folder, an archive, or some files are.
 
         Args and errors are those of `begin`.
         """
-        return self.begin(what, name, inside)()
+        return self.begin(what, name, inside, notes=notes)()
+
+    def gather(
+        self, path: Path, name: str, inside: Mapping[str, str] | None = None
+    ) -> tuple[Gathered, str]:
+        """The files of a submission, not yet looked into, and the digest over them.
+
+        Args and errors are those of `begin`.
+        """
+        request = {"name": writable(name), "gather": True, "inside": inside and dict(inside)}
+        answer = self._send({**request, **_place(path)})()
+        files = {file: base64.b64decode(data) for file, data in answer["files"].items()}
+        return Gathered(files, tuple(_note(note) for note in answer["notes"])), answer["digest"]
 
     def begin(
         self,
@@ -58,6 +71,7 @@ class Reading:
         name: str,
         inside: Mapping[str, str] | None = None,
         neighbours: bool = False,
+        notes: Iterable[Note] = (),
     ) -> Callable[[], Submission]:
         """Have a submission read while the caller does other things; call the result to get it.
 
@@ -68,6 +82,7 @@ class Reading:
             name: what it is called in reports.
             inside: the part of the folder or archive that is meant, as for `collect`.
             neighbours: whether what a file imports from its folder belongs to it.
+            notes: what its reader should know already, where its files are given.
 
         Returns:
             A function that raises InputError when it is none, or when reading it takes more than
@@ -80,6 +95,7 @@ class Reading:
             request["files"] = {
                 path: base64.b64encode(data).decode() for path, data in what.items()
             }
+            request["notes"] = [dataclasses.asdict(note) for note in notes]
         answer = self._send(request)
         return lambda: _submission(answer())
 
@@ -221,7 +237,10 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
                 return {"submitters": gradescope_submitters(path, request["metadata"])}
             if "files" in request:
                 files = {p: base64.b64decode(data) for p, data in request["files"].items()}
-                return dataclasses.asdict(read(files, request["name"]))
+                notes = [_note(note) for note in request["notes"]]
+                return dataclasses.asdict(read(files, request["name"], notes))
+            if "gather" in request:
+                return _gathered(collect(path, request["inside"]))
             if request["neighbours"] and path.is_file() and ending(path.name):
                 gathered = with_neighbours(path)
             else:
@@ -234,6 +253,14 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     except InputError as error:
         place = {"file": error.file, "line": error.line, "cell": error.cell}
         return {"refused": {"message": writable(str(error)), **place}}
+
+
+def _gathered(gathered: Gathered) -> dict[str, Any]:
+    return {
+        "files": {path: base64.b64encode(data).decode() for path, data in gathered.files.items()},
+        "notes": [dataclasses.asdict(note) for note in gathered.notes],
+        "digest": digest(gathered.files),
+    }
 
 
 def _limit_memory() -> None:

@@ -204,33 +204,6 @@ def _verdict(report: Report, milestones: list[MilestoneRow]) -> Text:
     return text
 
 
-def class_line(report: Report) -> str:
-    """A submission in a line, while a class is graded."""
-    score = f"{points(report.score)}/{points(report.max_score)}"
-    return f"{printable(report.submission)}: {report.status} {score} in {report.seconds:.1f} s"
-
-
-def class_table(reports: Sequence[Report]) -> Table:
-    """A class in a table: a line a submission, with milestones and misconceptions."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("submission", no_wrap=True, max_width=44)
-    table.add_column("score", justify="right")
-    titles = [milestone.id for milestone in reports[0].milestones] if reports else []
-    for title in titles:
-        table.add_column(title, justify="right")
-    table.add_column("what to look at", overflow="fold")
-    for report in reports:
-        style = "green" if report.code_is_right else ""
-        score = f"{points(report.score)}/{points(report.max_score)}"
-        table.add_row(
-            Text(printable(report.submission), style=style),
-            Text(score, style=style),
-            *(points(milestone.score) for milestone in report.milestones),
-            Text(remark(report)),
-        )
-    return table
-
-
 def remark(report: Report) -> str:
     """The misconceptions that a report names, or else what went wrong first."""
     if report.status != "graded":

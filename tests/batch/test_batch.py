@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from grader.batch import find_submissions, grade_class
+from grader.batch import Watcher, find_submissions, grade_class, read_class
+from grader.batch.here import Here
 from grader.batch.submissions import survey
 from grader.errors import InputError
 from grader.intake import Reading, gather
@@ -60,6 +61,14 @@ def test_a_name_that_is_too_long_for_a_report_is_cut(tmp_path):
     assert len(found.id) <= 100
 
 
+class Seen(Watcher):
+    def __init__(self):
+        self.rows = []
+
+    def finished(self, row):
+        self.rows.append(row)
+
+
 def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assignment, right):
     inputs = {
         "right.py": right,
@@ -74,9 +83,13 @@ def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assig
     for name, text in inputs.items():
         (folder / name).write_text(text)
     (folder / "nothing").mkdir()
-    seen = []
-    rows = grade_class(find_submissions([folder]), assignment, out, launcher, done=seen.append)
-    assert rows == seen
+    seen = Seen()
+    found = find_submissions([folder])
+    count = grade_class(found, assignment, out, Here(assignment, launcher), watcher=seen)
+    assert (count.graded, count.kept, count.refused, count.errors) == (len(found), 0, 3, 0)
+    assert {row.id: row.summary for row in seen.rows} == {
+        row.id: row.summary for row in read_class(out)
+    }
     reports = {p.name: read_report(p.read_text()) for p in (out / "reports").iterdir()}
     assert len(reports) == len(inputs) + 1
     assert reports["right.py.json"].code_is_right

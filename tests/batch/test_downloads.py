@@ -6,7 +6,8 @@ import zipfile
 
 import pytest
 
-from grader.batch import find_submissions, grade_class
+from grader.batch import find_submissions, grade_class, load_report, read_class
+from grader.batch.here import Here
 from grader.batch.roster import Roster
 from grader.batch.submissions import survey
 from grader.intake import Reading
@@ -117,7 +118,7 @@ def test_names_of_every_kind_get_reports_of_their_own(tmp_path, launcher, assign
     assert len({f.id.casefold() for f in found}) == len(names) + 1
     assert all(f.id.isprintable() and "/" not in f.id for f in found)
     out = tmp_path / "out"
-    grade_class(found, assignment, out, launcher)
+    grade_class(found, assignment, out, Here(assignment, launcher))
     assert len(list((out / "reports").iterdir())) == len(names) + 1
 
 
@@ -126,34 +127,38 @@ def test_a_roster_joins_a_download(tmp_path, launcher, assignment, right):
     written(tmp_path / "in", files)
     roster = Roster.parse("Identifier,Full name,ID number\nParticipant 1001,Student One,s1\n", "r")
     out = tmp_path / "out"
-    rows = grade_class(
-        find_submissions([tmp_path / "in"]), assignment, out, launcher, roster=roster
-    )
-    assert [row.student for row in rows] == ["s1", "1002"]
+    found = find_submissions([tmp_path / "in"])
+    grade_class(found, assignment, out, Here(assignment, launcher), roster=roster)
+    rows = list(read_class(out))
+    assert [row.handed.student for row in rows] == ["s1", "1002"]
     with open(out / "gradebook.csv", newline="") as file:
         book = list(csv.DictReader(file))
     assert [line["student"] for line in book] == ["s1", "1002"]
-    assert rows[0].report.code_is_right
-    assert rows[1].report.status == "refused"
+    assert rows[0].summary.code_is_right
+    assert rows[1].summary.status == "refused"
     assert "Student" not in (out / "reports" / "1002.json").read_text()
 
 
 def test_a_roster_finds_files_that_are_named_like_an_id(tmp_path, launcher, assignment):
     written(tmp_path / "in", {"s1.py": "x = 1", "other.py": "x = 1"})
     roster = Roster.parse("Username\ns1\ns2\n", "r")
-    rows = grade_class(
-        find_submissions([tmp_path / "in"]), assignment, tmp_path / "out", launcher, roster=roster
-    )
-    assert {row.id: row.student for row in rows} == {"other.py": "", "s1.py": "s1"}
+    found, out = find_submissions([tmp_path / "in"]), tmp_path / "out"
+    grade_class(found, assignment, out, Here(assignment, launcher), roster=roster)
+    assert {row.id: row.handed.student for row in read_class(out)} == {
+        "other.py": "",
+        "s1.py": "s1",
+    }
 
 
 def test_no_name_of_a_student_stands_in_a_report_of_a_download(tmp_path, launcher, assignment):
     files = {f"Student {n}_100{n}_assignsubmission_file/essay.docx": "x" for n in (1, 2)}
     written(tmp_path / "in", files)
     out = tmp_path / "out"
-    rows = grade_class(find_submissions([tmp_path / "in"]), assignment, out, launcher)
-    assert [row.report.status for row in rows] == ["refused", "refused"]
-    assert [row.file for row in rows] == [name.partition("/")[0] for name in files]
+    grade_class(find_submissions([tmp_path / "in"]), assignment, out, Here(assignment, launcher))
+    rows = list(read_class(out))
+    assert [row.summary.status for row in rows] == ["refused", "refused"]
+    assert [row.handed.file for row in rows] == [name.partition("/")[0] for name in files]
     for row in rows:
-        assert "Student" not in row.report.to_json()
-        assert "holds no .py file" in row.report.findings[0].message
+        report = load_report(out / "reports" / f"{row.id}.json")
+        assert "Student" not in report.to_json()
+        assert "holds no .py file" in report.findings[0].message

@@ -26,7 +26,7 @@ def test_a_killed_batch_keeps_whole_reports_and_can_be_run_again(tmp_path):
         (folder / f"s{number:02}.py").write_bytes(EXAMPLE.read_bytes())
     command = [
         sys.executable, "-m", "grader", "grade", str(folder), "-a", "multi_head_attention",
-        "-o", str(out),
+        "-o", str(out), "-j", "1",
     ]  # fmt: skip
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as batch:
         for _ in range(finished):

@@ -117,8 +117,10 @@ def test_grade_writes_reports_and_gradebook_and_is_0(tmp_path):
     result = run("grade", EXAMPLES / "right_linear_layers.py", wrong, "--out", out)
     assert result.returncode == 0, result.stderr
     assert sorted(p.name for p in out.rglob("*") if p.is_file()) == [
+        ".lock",
         ".secret",
         "gradebook.csv",
+        "gradebook.sqlite",
         "right_linear_layers.py.json",
         "wrong_scale_missing.py.json",
     ]
@@ -128,7 +130,8 @@ def test_grade_writes_reports_and_gradebook_and_is_0(tmp_path):
 
 def test_grade_of_a_missing_path_reports_it_and_grades_the_others(tmp_path):
     out = tmp_path / "out"
-    result = run("grade", tmp_path / "missing.py", EXAMPLES / "right_linear_layers.py", "-o", out)
+    right = EXAMPLES / "right_linear_layers.py"
+    result = run("grade", tmp_path / "missing.py", right, "-o", out, "-j", "1")
     assert result.returncode == 0
     assert "There is no file or folder" in result.stderr
     refused = read_report((out / "reports" / "missing.py.json").read_text())
@@ -144,7 +147,7 @@ def test_one_submission_that_cannot_be_read_ends_no_batch(tmp_path):
     (folder / "deep.py").write_text("if x: pass\n" + "elif x: pass\n" * 3000)
     (folder / "chain.py").write_text("split_heads = x" + ".y" * 3000 + "\n")
     (folder / "right.py").write_text((EXAMPLES / "right_linear_layers.py").read_text())
-    result = run("grade", folder, "--out", tmp_path / "out")
+    result = run("grade", folder, "--out", tmp_path / "out", "--jobs", "1")
     assert result.returncode == 0, result.stderr
     reports = {p.name: read_report(p.read_text()) for p in (tmp_path / "out/reports").iterdir()}
     assert set(reports) == {"deep.py.json", "chain.py.json", "right.py.json"}

@@ -4,6 +4,7 @@ The tests run these functions with hypothesis, `make fuzz` with atheris, which f
 does with what it is fed.
 """
 
+import csv
 import io
 import re
 import socket
@@ -14,11 +15,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from grader.batch import ClassRow
-from grader.batch.batch import _read_class, _write_gradebook
+from grader.batch import ClassRow, read_class
+from grader.batch.fingerprint import Circumstances
+from grader.batch.folder import GRADEBOOK
+from grader.batch.gradebook import write_gradebook
+from grader.batch.store import Grading, Handed, Store
+from grader.batch.terminal import class_line, class_table
+from grader.intake.text import writable
 from grader.report import Report, read_report
 from grader.report.model import CheckRow, Environment, Finding, MilestoneRow, Place
-from grader.report.terminal import class_line, class_table, print_report, printable
+from grader.report.summary import summarise
+from grader.report.terminal import print_report
 from grader.worker.answers import Answer, read_answer
 from grader.worker.protocol import Channel, ProtocolError
 
@@ -95,17 +102,26 @@ def feed_writers(texts: list[str]) -> None:
     shown = io.StringIO()
     console = Console(file=shown, width=100, force_terminal=False)
     print_report(report, console)
-    console.print(class_line(report), markup=False)
-    console.print(class_table([report]))
+    handed = Handed("s", report.submission, (texts or [""])[0], "1", True)
+    row = ClassRow(handed, summarise(report))
+    console.print(class_line(row), markup=False)
+    console.print(class_table([row]))
     assert not ESCAPES.search(shown.getvalue())
     assert not any(COMMANDS.match(line) for line in shown.getvalue().splitlines())
     with tempfile.TemporaryDirectory(prefix="grader-fuzz-") as name:
         out = Path(name)
-        (out / "reports").mkdir()
-        (out / "reports" / "s.json").write_text(text, encoding="utf-8", newline="")
-        row = ClassRow("s", report.submission, report, (texts or [""])[0], "1", True)
-        _write_gradebook(out / "gradebook.csv", ["m"], [row])
-        (again,) = _read_class(out)
-        assert again.report == report
-        for read, written in ((again.file, row.file), (again.student, row.student)):
-            assert read == printable(written).replace("\n", "\\n")
+        nowhere = Circumstances("", "", "")
+        with Store(out, "a") as store:
+            store.see([handed])
+            store.add(Grading(handed, "", nowhere, "", "", 1, row.summary, text))
+            (kept,) = store.latest()
+            assert store.report(kept.number) == text
+        (again,) = read_class(out)
+        assert again.summary == row.summary
+        assert again.handed.file == writable(handed.file)
+        assert again.handed.student == writable(handed.student)
+        write_gradebook(out, [again])
+        with open(out / GRADEBOOK, encoding="utf-8", newline="") as file:
+            (line,) = csv.DictReader(file)
+        assert line["submission"] == "s"
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t")) for cell in line.values())

@@ -8,7 +8,8 @@ import pytest
 
 from grader.assignment import load_assignment
 from grader.batch import find_submissions, grade_class, load_report, mark_in_class
-from grader.batch.batch import GRADEBOOK, MARKS
+from grader.batch.folder import GRADEBOOK, MARKS
+from grader.batch.here import Here
 from grader.errors import InputError
 from grader.grading.marks import (
     Mark,
@@ -219,7 +220,8 @@ def class_of(tmp_path, launcher):
             path = tmp_path / "class" / f"{name}.py"
             path.parent.mkdir(exist_ok=True)
             path.write_text(CODE.format(answer=answer if name == "raw" else repr(answer)))
-        grade_class(find_submissions([tmp_path / "class"]), assignment, out, launcher)
+        found = find_submissions([tmp_path / "class"])
+        grade_class(found, assignment, out, Here(assignment, launcher))
         return out
 
     return grade
@@ -244,8 +246,8 @@ def test_a_mark_in_a_class_enters_report_and_gradebook_of_that_one(class_of):
     assert after["ada.py"]["review"] == "0"
     assert after["bob.py"] == before["bob.py"]
     assert list(after) == list(before)
-    assert report_in(out, "ada.py") == returned.report
-    assert by_id(returned.report)["why"].message == "Marked by a person: Nearly."
+    assert report_in(out, "ada.py") == returned
+    assert by_id(returned)["why"].message == "Marked by a person: Nearly."
     assert report_in(out, "bob.py").score == 1
 
 

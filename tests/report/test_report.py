@@ -7,6 +7,9 @@ import pytest
 from pydantic import ValidationError
 from rich.console import Console
 
+from grader.batch.gradebook import ClassRow
+from grader.batch.store import Handed
+from grader.batch.terminal import class_table
 from grader.report import (
     SCHEMA,
     CheckRow,
@@ -17,7 +20,8 @@ from grader.report import (
     Report,
     read_report,
 )
-from grader.report.terminal import class_table, points, print_report, printable
+from grader.report.summary import summarise
+from grader.report.terminal import points, print_report, printable
 
 
 def row(status="passed", points="0.1", **more):
@@ -116,7 +120,8 @@ def test_a_refused_submission_shows_why():
 def test_a_class_is_a_table():
     out = io.StringIO()
     wrong = report(row("failed", misconception="mask-inverted"))
-    Console(file=out, width=100).print(class_table([report(row()), wrong]))
+    rows = [ClassRow(Handed("s.py", "s.py"), summarise(each)) for each in (report(row()), wrong)]
+    Console(file=out, width=100).print(class_table(rows))
     lines = out.getvalue().splitlines()
     assert len(lines) == 3
     assert "mask-inverted" in lines[2]
