@@ -113,7 +113,8 @@ def _only(side: _Side, cause: str, is_first: bool) -> Change:
 
 def _change(before: _Side, after: _Side) -> Change | None:
     ours, theirs = before.row.summary, after.row.summary
-    if (ours.status, ours.score, ours.max_score) == (theirs.status, theirs.score, theirs.max_score):
+    is_same = (ours.score, ours.max_score) == (theirs.score, theirs.max_score)
+    if ours.status == theirs.status and (is_same or ours.status != "graded"):
         return None
     return Change(
         before.row.id,
