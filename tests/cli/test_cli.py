@@ -8,7 +8,9 @@ import zipfile
 
 import nbformat
 import pytest
+from typer.testing import CliRunner
 
+from grader.errors import InputError
 from grader.report import read_report
 from tests.conftest import ROOT
 
@@ -125,7 +127,48 @@ def test_grade_writes_reports_and_gradebook_and_is_0(tmp_path):
         "wrong_scale_missing.py.json",
     ]
     assert "scale-missing" in result.stdout
+    assert "What to explain again" in result.stdout
+    assert "2 graded in" in result.stdout
     assert "[2/2]" in result.stderr
+    again = run("grade", EXAMPLES / "right_linear_layers.py", wrong, "--out", out)
+    assert again.returncode == 0
+    assert "2 unchanged and kept, 0 graded" in again.stdout
+    assert again.stderr == ""
+    shown = run("stats", out, "--json", tmp_path / "stats.json")
+    assert "scale-missing  1 (50%)" in shown.stdout
+    assert json.loads((tmp_path / "stats.json").read_text())["graded"] == 2
+    assert run("stats", out, "--json", "-").stdout == (tmp_path / "stats.json").read_text()
+    same = run("diff", out, out)
+    assert (same.returncode, same.stdout) == (0, "0 of 2 grades changed.\n")
+    other = tmp_path / "other"
+    wrong = EXAMPLES / "wrong_mask_inverted.py"
+    (tmp_path / "wrong_scale_missing.py").write_text(wrong.read_text())
+    assert run("grade", tmp_path / "wrong_scale_missing.py", "-o", other).returncode == 0
+    changed = run("diff", out, other)
+    assert changed.returncode == 1
+    assert "other code was handed in" in changed.stdout
+    assert "2 of 2 grades changed." in changed.stdout
+
+
+def test_a_folder_that_holds_no_class_is_told_by_stats_and_diff(tmp_path):
+    for command in (("stats", tmp_path), ("diff", tmp_path, tmp_path)):
+        result = run(*command)
+        assert result.returncode == 2
+        assert "name the --out of a class" in result.stderr
+    result = run("stats", tmp_path, "--json", tmp_path / "missing" / "x.json")
+    assert "cannot be written" in result.stderr
+
+
+def test_a_cluster_that_is_not_there_is_told(tmp_path, monkeypatch):
+    from grader.cli.app import app
+
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("grader.batch.cluster.CONNECT_SECONDS", 0.5)
+    command = ["grade", EXAMPLES / "right_linear_layers.py", "-o", tmp_path / "out"]
+    command += ["-a", "multi_head_attention", "--cluster", "tcp://127.0.0.1:9"]
+    result = CliRunner().invoke(app, list(map(str, command)))
+    assert isinstance(result.exception, InputError)
+    assert "tcp://127.0.0.1:9 cannot be reached" in str(result.exception)
 
 
 def test_grade_of_a_missing_path_reports_it_and_grades_the_others(tmp_path):
