@@ -100,7 +100,7 @@ class Lane:
             "import sys; sys.path[:] = sys.argv[1:]; from grader.batch.lane import serve; serve()"
         )
         self._process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-S", "-c", code, *sys.path],
+            [sys.executable, "-s", "-P", "-S", "-c", code, *map(os.path.abspath, sys.path)],
             cwd=self._folder.name,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,6 +1,5 @@
 """Grades a class on the cores of this machine, each with a lane of its own."""
 
-import os
 import queue
 import threading
 from collections.abc import Iterator
@@ -11,13 +10,6 @@ from grader.batch.watcher import Watcher
 from grader.errors import GraderError
 
 TRIES = 2  # of a submission whose lane breaks
-
-
-def usable_cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Lanes(Executor):

@@ -191,7 +191,7 @@ def grade(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="How many at a time; as many as cores."),
+        typer.Option("--jobs", "-j", min=1, help="How many at a time; else one a core."),
     ] = None,
     regrade: Annotated[
         bool, typer.Option("--regrade", help="Grade what is unchanged since the last time, too.")
@@ -251,11 +251,12 @@ def _executor(
 ) -> Any:
     """Who grades a class: lanes on this machine, or a cluster."""
     from grader.batch.lane import Setup
-    from grader.batch.lanes import Lanes, usable_cores
+    from grader.batch.lanes import Lanes
+    from grader.batch.machine import default_width
 
     setup = Setup.here(assignment, secret, level)
     if cluster is None:
-        return Lanes(setup, min(jobs or usable_cores(), max(1, total)))
+        return Lanes(setup, min(jobs or default_width(), max(1, total)))
     from grader.batch.cluster import Cluster
 
     return Cluster(cluster, setup.travelling(assignment), jobs)
