@@ -1,4 +1,4 @@
-"""How many lanes this machine has room for: cores and memory, as far as this process may use them."""
+"""How many lanes this machine has room for, by the cores and the memory that may be used."""
 
 import math
 import os
