@@ -10,7 +10,7 @@ from grader.batch import ClassRow, Watcher
 from grader.batch.terminal import class_line
 from grader.report.terminal import printable
 
-RUNNING = 4  # submissions that are named while they run
+RUNNING = 2  # submissions that are named while they run
 
 
 class ClassProgress(Watcher):
@@ -32,7 +32,7 @@ class ClassProgress(Watcher):
         if console.is_terminal:
             self._bar = Progress(
                 SpinnerColumn(),
-                BarColumn(bar_width=30),
+                BarColumn(bar_width=20),
                 TextColumn("{task.description}", markup=False),
                 console=console,
                 transient=True,
