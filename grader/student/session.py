@@ -35,6 +35,7 @@ from grader.student.loading import Plan, Way
 from grader.student.order import FORWARD, order_text, other_order
 from grader.worker.answers import MALFORMED, FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
+from grader.worker.protocol import Plain
 
 T = TypeVar("T")
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
@@ -423,7 +424,11 @@ class Session:
             limits.trains,
         )
         self.isolation = self._worker.isolation
-        arguments = {**self._plan.arguments(way), "disallowed": self._disallowed}
+        arguments = {
+            **self._plan.arguments(way),
+            "disallowed": self._disallowed,
+            "argument_names": Plain(self._argument_names()),
+        }
         answer = self._worker.request("load", arguments, limits.load_seconds, self._seed)
         try:
             if not isinstance(answer, dict):
@@ -439,6 +444,12 @@ class Session:
         self._found = found & set(self._spelled.values())
         self._raised_at_load = errors
         self._absent = absent
+
+    def _argument_names(self) -> dict[str, list[str]]:
+        """What each argument may be called, by the assignment's own name for it."""
+        components = self.assignment.components
+        names = {name for c in components for name in (*c.arguments, *(c.forward or ()))}
+        return {name: self.assignment.argument_names(name) for name in sorted(names)}
 
     def _note_loading(self, way: Way) -> None:
         """Have the report say what was not run, what raised, and what is not installed."""

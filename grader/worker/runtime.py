@@ -45,6 +45,7 @@ class Runtime:
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
         self._replaced: list[tuple[Any, str, Any]] = []  # functions of modules, to be put back
+        self._argument_names: dict[str, list[str]] = {}
         self._norms: dict[int, list[float]] = {}
         self._on_cpu: OnCpu | None = None
         self._library = LibraryWatch((), ROOT, ())
@@ -77,7 +78,10 @@ class Runtime:
         encoder = Encoder(self._keep)
         try:
             reset(request["seed"])
-            arguments = decode(request["arguments"], tensors, self._objects.__getitem__)
+            arguments = {
+                name: decode(node, tensors, self._objects.__getitem__)
+                for name, node in request["arguments"].items()
+            }
             answer["value"] = encoder.encode(self._operations[request["operation"]](arguments))
             answer.update(devices=self._places(), uses=self._uses())
             frame = pack(answer, encoder.tensors)
@@ -128,6 +132,7 @@ class Runtime:
             self._on_cpu = OnCpu(ROOT)
             self._on_cpu.enter()
         names = arguments["names"]
+        self._argument_names = arguments.get("argument_names", {})
         self._library = LibraryWatch(arguments.get("disallowed", ()), ROOT, names)
         sources = {
             path: [Chunk(*chunk) for chunk in chunks]
@@ -160,6 +165,9 @@ class Runtime:
     def _call(self, arguments: dict[str, Any]) -> Any:
         """Call a definition or a kept object.
 
+        The arguments are `inputs`, `names` in the assignment's order, which of them are bound
+        `by_name` first, and the places of those that are `omitted`.
+
         Answers the returned value and, when asked for, the inputs as they are afterwards, the
         gradients of `sum(output · probe)`, the operations counted, and the tensors computed.
         """
@@ -169,17 +177,17 @@ class Runtime:
             if target is None:
                 raise NameError(f"{name} is not defined")
         train = arguments.get("train", False)
-        inputs = [item["value"] for item in arguments["inputs"]]
+        inputs = arguments["inputs"]
         probe = arguments.get("probe")
         wanted = arguments.get("gradients_of", [])
         for index in wanted:
             inputs[index] = inputs[index].clone().requires_grad_(True)
-        names = [item.get("names", [item["name"]]) for item in arguments["inputs"]]
-        for index, item in enumerate(arguments["inputs"]):
-            if item.get("omitted"):
-                inputs[index] = OMITTED
-        keywords = [bool(item.get("keyword")) for item in arguments["inputs"]]
-        call = bind(target, names, inputs, keywords)
+        for index in arguments.get("omitted", []):
+            inputs[index] = OMITTED
+        own = arguments.get("names", [])
+        names = [self._argument_names.get(name, [name]) for name in own]
+        by_name = arguments.get("by_name", ())
+        call = bind(target, names, inputs, [name in by_name for name in own])
         counter = OperationCounter() if arguments.get("count") else None
         tracer = Tracer(ROOT) if arguments.get("trace") else None
         grad = torch.set_grad_enabled(probe is not None or train)
