@@ -104,7 +104,8 @@ class GradingPlugin:
     @pytest.fixture
     def student(self) -> Student:
         """The submission's definitions."""
-        return self._given("student", "")
+        given: Student = self._given("student", "")
+        return given
 
     @pytest.fixture
     def reference(self) -> Any:
@@ -114,17 +115,20 @@ class GradingPlugin:
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
         """Random inputs, the same for every submission; parametrised cases differ."""
-        return self._given("draw", request.node.name)
+        given: Draw = self._given("draw", request.node.name)
+        return given
 
     @pytest.fixture
     def note(self) -> Callable[[str], None]:
         """Add something for the reader to the report, whatever the check comes to."""
-        return self._given("note", "")
+        given: Callable[[str], None] = self._given("note", "")
+        return given
 
     @pytest.fixture
     def passed(self) -> Callable[[str], bool]:
         """Whether an earlier check passed, so that one mistake is not named as another."""
-        return self._given("passed", "")
+        given: Callable[[str], bool] = self._given("passed", "")
+        return given
 
     def _given(self, fixture: str, test: str) -> Any:
         """What a fixture of this plugin gives a test of that name."""
