@@ -159,6 +159,8 @@ class _Callable:
             "count": count, "echo": echo, "train": train, "listed": listed, "trace": trace,
         }  # fmt: skip
         request.update({name: True for name, wanted in options.items() if wanted})
+        if self._omits:
+            request["parameters"] = True  # those of a module are what a check asks for next
         try:
             answer = self._session.request(self.name, "call", request)
         except StudentRaised as error:
@@ -182,7 +184,7 @@ class _Callable:
                 raise TypeError("not a dict")
             returned = answer["returned"]
             if isinstance(returned, Kept):
-                returned = Layer(self._session, self.name, returned)
+                returned = Layer(self._session, self.name, returned, answer.get("parameters"))
             result = CallResult(
                 returned,
                 _listed(answer["inputs"], len(self._arguments)) if echo else [],
@@ -284,17 +286,25 @@ class Layer(_Callable):
 
     _methods = FORWARD
 
-    def __init__(self, session: Session, name: str, kept: Kept) -> None:
+    def __init__(
+        self, session: Session, name: str, kept: Kept, parameters: dict[str, Any] | None = None
+    ) -> None:
         component = session.assignment.component(name)
         super().__init__(session, name, component.forward or component.arguments)
         self._kept = kept
+        self._made_with = parameters
+        self._made_at = session.requests
 
     def _target(self) -> Kept:
         return self._kept
 
     def parameters(self) -> dict[str, Parameter]:
         """The parameters by name, in order of registration; shared ones once."""
-        answer = self._session.request(self.name, "parameters", {"target": self._kept})
+        if self._made_with is not None and self._made_at == self._session.requests:
+            answer = self._made_with  # nothing has run since that could have changed them
+            self._session.skip()
+        else:
+            answer = self._session.request(self.name, "parameters", {"target": self._kept})
         parameters = {}
         try:
             for name, entry in answer.items():

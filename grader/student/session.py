@@ -93,6 +93,7 @@ class Session:
         self._check_deadline = self._deadline
         self._call_seconds = assignment.limits.call_seconds
         self._seed = 0
+        self.requests = 0  # that the worker was asked to carry out
         self._once: dict[str, Any] = {}
         self._explained: set[tuple[str, str]] = set()
 
@@ -197,6 +198,11 @@ class Session:
         """
         self._seed = seed
 
+    def skip(self) -> None:
+        """Count a request, be it carried out or not: the seeds of the next ones hang on it."""
+        self._seed += 1
+        self.requests += 1
+
     def once(self, key: str, compute: Callable[[], T]) -> T:
         """What `compute` gives, the same for every check that asks for this key.
 
@@ -253,7 +259,7 @@ class Session:
             raise downfalls[0]
         worker = self._running()
         self._replaced = self._replaced or operation == "equal_positions"
-        self._seed += 1
+        self.skip()
         try:
             try:
                 return worker.request(operation, arguments, self._seconds(), self._seed)

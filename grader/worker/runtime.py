@@ -35,6 +35,7 @@ from grader.worker.watch import LibraryWatch
 
 MAX_FRAMES = 12  # of a traceback that are sent
 MAX_WATCHED = 5_000  # calls of a module that are noted
+MAX_SENT_ALONG = 50_000  # elements of parameters that are told at once when a module is made
 
 
 class Runtime:
@@ -203,6 +204,8 @@ class Runtime:
             answer["inputs"] = inputs
         if isinstance(returned, torch.nn.Module) and not train:
             returned.eval()
+        if arguments.get("parameters"):
+            answer["parameters"] = self._small_parameters(returned)
         if tracer is not None:
             answer["events"] = [_event(value, line) for value, line in tracer.events]
         if counter is not None:
@@ -235,6 +238,18 @@ class Runtime:
             name: {"value": parameter, "requires_grad": bool(parameter.requires_grad)}
             for name, parameter in _module(arguments["target"]).named_parameters()
         }
+
+    def _small_parameters(self, module: Any) -> Any:
+        """The parameters of a module that was made; None where they are to be asked for.
+
+        That is where there are many, or where asking raises: that belongs to who asks.
+        """
+        try:
+            parameters = self._parameters({"target": module})
+            elements = sum(entry["value"].numel() for entry in parameters.values())
+        except BaseException:
+            return None
+        return parameters if elements <= MAX_SENT_ALONG else None
 
     @staticmethod
     def _set_parameters(arguments: dict[str, Any]) -> Any:
