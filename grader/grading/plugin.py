@@ -14,7 +14,7 @@ import pytest
 
 import reference as reference_package
 from grader.assignment import Assignment, Check
-from grader.checks.draw import Draw
+from grader.checks.draw import Draw, seed_of
 from grader.diagnosis import sentence_of
 from grader.errors import (
     AssignmentError,
@@ -195,8 +195,7 @@ class GradingPlugin:
                 return Outcome("blocked", f"Not tried, because it builds on `{needed}`.")
         self._run.session.begin_check(check.seconds)
         for item in items:
-            seed = Draw(self._assignment.id, item.name, self._secret).seed
-            self._run.session.seed(seed)
+            self._run.session.seed(seed_of(self._assignment.id, item.name, self._secret))
             outcome = self._call(item) if item in self._plain else self._run_protocol(item)
             if outcome.status != "passed":
                 return outcome

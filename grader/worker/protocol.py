@@ -113,6 +113,11 @@ class Encoder:
             return self._tensor(value)
         if kind is Plain:
             return {"k": "plain", "v": value.value}
+        # what is exactly one of these is neither kept nor has it fields
+        if kind is list or kind is tuple:
+            return self._sequence(value, depth)
+        if kind is dict:
+            return self._mapping(value, depth)
         number = self._keep(value) if self._keep is not None else None
         if number is not None:
             return {"k": "ref", "n": number, "type": _type_name(value)}
@@ -126,15 +131,21 @@ class Encoder:
                 "v": [self.encode(item, depth + 1) for item in fields.values()],
             }
         if isinstance(value, (tuple, list)):
-            items = [self.encode(item, depth + 1) for item in value]
-            return {"k": "tuple" if isinstance(value, tuple) else "list", "v": items}
+            return self._sequence(value, depth)
         if isinstance(value, Mapping):
-            pairs = [
-                [self.encode(key, depth + 1), self.encode(item, depth + 1)]
-                for key, item in value.items()
-            ]
-            return {"k": "dict", "v": pairs}
+            return self._mapping(value, depth)
         return self._object(value)
+
+    def _sequence(self, value: tuple[Any, ...] | list[Any], depth: int) -> Any:
+        items = [self.encode(item, depth + 1) for item in value]
+        return {"k": "tuple" if isinstance(value, tuple) else "list", "v": items}
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> Any:
+        pairs = [
+            [self.encode(key, depth + 1), self.encode(item, depth + 1)]
+            for key, item in value.items()
+        ]
+        return {"k": "dict", "v": pairs}
 
     def _tensor(self, value: torch.Tensor) -> Any:
         requires_grad = bool(value.requires_grad)
