@@ -36,6 +36,7 @@ from grader.worker.watch import LibraryWatch
 MAX_FRAMES = 12  # of a traceback that are sent
 MAX_WATCHED = 5_000  # calls of a module that are noted
 MAX_SENT_ALONG = 50_000  # elements of parameters that are told at once when a module is made
+MAX_NAMED = 500  # such parameters
 
 
 class Runtime:
@@ -242,14 +243,17 @@ class Runtime:
     def _small_parameters(self, module: Any) -> Any:
         """The parameters of a module that was made; None where they are to be asked for.
 
-        That is where there are many, or where asking raises: that belongs to who asks.
+        That is where there are many, or of an odd kind, or where asking raises: what comes of that
+        belongs to who asks.
         """
         try:
             parameters = self._parameters({"target": module})
-            elements = sum(entry["value"].numel() for entry in parameters.values())
         except BaseException:
             return None
-        return parameters if elements <= MAX_SENT_ALONG else None
+        values = [entry["value"] for entry in parameters.values()]
+        if len(values) > MAX_NAMED or any(type(v) is not torch.nn.Parameter for v in values):
+            return None
+        return parameters if sum(v.numel() for v in values) <= MAX_SENT_ALONG else None
 
     @staticmethod
     def _set_parameters(arguments: dict[str, Any]) -> Any:

@@ -18,6 +18,8 @@ class MultiHeadAttention(nn.Module):
         self.frozen = nn.Parameter(torch.rand(3), requires_grad=False)
         self.weight = nn.Parameter(torch.rand(d_model, d_model))
         self.n_heads = n_heads
+        if n_heads == 8:
+            self.later = nn.UninitializedParameter()
         every.append(self)
 
     def forward(self, query, key, value, mask=None):
@@ -97,6 +99,14 @@ def test_what_ran_since_may_have_changed_them(session, asked):
 def test_many_parameters_are_sent_only_when_asked_for(session, asked):
     layer = make(session, d_model=300)
     assert layer.parameters()["weight"].value.shape == (300, 300)
+    assert asked == ["call", "parameters"]
+
+
+def test_parameters_of_an_odd_kind_are_sent_only_when_asked_for(session, asked):
+    layer = make(session, n_heads=8)
+    assert asked == ["call"]
+    with pytest.raises(StudentRaised):
+        layer.parameters()
     assert asked == ["call", "parameters"]
 
 
