@@ -108,10 +108,9 @@ def step_table(steps: Sequence[Step], events: Sequence[Traced]) -> StepTable | N
     owner = torch.repeat_interleave(
         torch.arange(len(events)), torch.tensor([event.value.numel() for event in events])
     )
+    samples = torch.stack([_sample(event.value).double() for event in events])
     places = [
-        _place(step, values, owner, len(events))
-        if step.heads is None
-        else _ordered_place(step, events)
+        _place(step, values, owner, samples) if step.heads is None else _ordered_place(step, events)
         for step in steps
     ]
     says = [_says_something(step) for step in steps]
@@ -145,7 +144,13 @@ def _before(steps: Sequence[Step], places: Sequence[int | None], missing: int) -
     return max(used, default=found[-1][1] if found else None)
 
 
-def _place(step: Step, values: Tensor, owner: Tensor, count: int) -> int | None:
+def _sample(value: Tensor) -> Tensor:
+    """Three of an event's numbers, by which most events can be passed over."""
+    flat = value.reshape(-1)
+    return flat[[0, len(flat) // 2, -1]]
+
+
+def _place(step: Step, values: Tensor, owner: Tensor, samples: Tensor) -> int | None:
     """The event that holds most of a step's numbers, if all of them are held by some event.
 
     An event holds a step's numbers when it holds nothing else.
@@ -154,29 +159,44 @@ def _place(step: Step, values: Tensor, owner: Tensor, count: int) -> int | None:
         step: what is looked for.
         values: of all events, end to end.
         owner: the event of each value.
-        count: how many events there are.
+        samples: some values of each event, one row an event.
     """
     flat = step.value.reshape(-1).double()
-    free = torch.zeros_like(values, dtype=torch.bool)
     if step.hidden is not None:
         flat = flat[~step.hidden.expand_as(step.value).reshape(-1)]
-        free = (values <= HIDDEN) | (values == 0)
     wanted = torch.unique(flat)
     if len(wanted) == 0:
         return None
+    _, near, free = _nearest(step, wanted, samples)
+    likely = (near | free).all(dim=1)[owner]
+    values, owner = values[likely], owner[likely]
+    nearest, near, free = _nearest(step, wanted, values)
+    pure = torch.ones(len(samples), dtype=torch.long)
+    pure.scatter_reduce_(0, owner, (near | free).long(), "amin")
+    counts = near & ~free & pure[owner].bool()
+    if len(torch.unique(nearest[counts])) < len(wanted):
+        return None
+    held = torch.unique(owner[counts] * len(wanted) + nearest[counts]) // len(wanted)
+    return int(torch.bincount(held, minlength=len(samples)).argmax())
+
+
+def _nearest(step: Step, wanted: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Which wanted number each value is nearest to, whether it is that one, and whether it is free.
+
+    Args:
+        step: what is looked for; in place of what it hides, a value that hides or 0 is free.
+        wanted: its numbers, sorted.
+        values: of any shape.
+    """
     right = torch.searchsorted(wanted, values).clamp_max(len(wanted) - 1)
     left = (right - 1).clamp_min(0)
     nearest = torch.where(
         (wanted[right] - values).abs() <= (wanted[left] - values).abs(), right, left
     )
     near = (wanted[nearest] - values).abs() <= 1e-5 + 1e-4 * wanted[nearest].abs()
-    pure = torch.ones(count, dtype=torch.long)
-    pure.scatter_reduce_(0, owner, (near | free).long(), "amin")
-    counts = near & ~free & pure[owner].bool()
-    if len(torch.unique(nearest[counts])) < len(wanted):
-        return None
-    held = torch.unique(torch.stack([owner[counts], nearest[counts]], dim=1), dim=0)[:, 0]
-    return int(torch.bincount(held, minlength=count).argmax())
+    if step.hidden is None:
+        return nearest, near, torch.zeros_like(near)
+    return nearest, near, (values <= HIDDEN) | (values == 0)
 
 
 def _ordered_place(step: Step, events: Sequence[Traced]) -> int | None:

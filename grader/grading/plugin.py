@@ -4,6 +4,7 @@ pytest collects an assignment's tests once. Then, in place of its own loop, this
 them for one submission after the other, so that a further submission costs only its checks.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 
 import reference as reference_package
 from grader.assignment import Assignment, Check
-from grader.checks.draw import Draw
+from grader.checks.draw import Draw, seed_of
 from grader.diagnosis import sentence_of
 from grader.errors import (
     AssignmentError,
@@ -94,6 +95,7 @@ class GradingPlugin:
         self._progress = progress
         self._checks: dict[str, Check] = {check.id: check for _, check in assignment.checks()}
         self._items: dict[str, list[pytest.Item]] = {}
+        self._plain: set[pytest.Item] = set()
         self._run: Run | None = None
         self._seen: dict[tuple[str, ...], str] = {}
 
@@ -102,30 +104,45 @@ class GradingPlugin:
     @pytest.fixture
     def student(self) -> Student:
         """The submission's definitions."""
-        assert self._run is not None
-        return Student(self._run.session)
+        given: Student = self._given("student", "")
+        return given
 
     @pytest.fixture
     def reference(self) -> Any:
         """The right implementations."""
-        return reference_package
+        return self._given("reference", "")
 
     @pytest.fixture
     def draw(self, request: pytest.FixtureRequest) -> Draw:
         """Random inputs, the same for every submission; parametrised cases differ."""
-        return Draw(self._assignment.id, request.node.name, self._secret)
+        given: Draw = self._given("draw", request.node.name)
+        return given
 
     @pytest.fixture
     def note(self) -> Callable[[str], None]:
         """Add something for the reader to the report, whatever the check comes to."""
-        assert self._run is not None
-        return self._run.session.note
+        given: Callable[[str], None] = self._given("note", "")
+        return given
 
     @pytest.fixture
     def passed(self) -> Callable[[str], bool]:
         """Whether an earlier check passed, so that one mistake is not named as another."""
+        given: Callable[[str], bool] = self._given("passed", "")
+        return given
+
+    def _given(self, fixture: str, test: str) -> Any:
+        """What a fixture of this plugin gives a test of that name."""
         assert self._run is not None
         outcomes = self._run.outcomes
+        match fixture:
+            case "student":
+                return Student(self._run.session)
+            case "reference":
+                return reference_package
+            case "draw":
+                return Draw(self._assignment.id, test, self._secret)
+            case "note":
+                return self._run.session.note
         return lambda check: check not in outcomes or outcomes[check].status == "passed"
 
     # hooks
@@ -143,6 +160,7 @@ class GradingPlugin:
         if problems:
             raise AssignmentError("; ".join(sorted(problems)))
         self._items = {name: found[name] for name in self._checks}
+        self._plain = {item for item in items if is_plain(item, self)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> bool:
@@ -177,17 +195,41 @@ class GradingPlugin:
                 return Outcome("blocked", f"Not tried, because it builds on `{needed}`.")
         self._run.session.begin_check(check.seconds)
         for item in items:
-            self._outcome: Outcome | None = None
-            seed = Draw(self._assignment.id, item.name, self._secret).seed
-            self._run.session.seed(seed)
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            outcome = self._outcome or Outcome("fault", "pytest reported no outcome")
+            self._run.session.seed(seed_of(self._assignment.id, item.name, self._secret))
+            outcome = self._call(item) if item in self._plain else self._run_protocol(item)
             if outcome.status != "passed":
                 return outcome
         asked = self._run.session.devices()
         if asked:
             self._run.devices.setdefault(check.id, asked)
         return Outcome("passed")
+
+    def _call(self, item: Any) -> Outcome:
+        """Run a plain test, as pytest would in the end.
+
+        Its protocol of setup, fixtures, reports and teardown takes longer than many checks, and
+        would come to the same for each submission.
+        """
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        item.funcargs = {
+            name: given[name] if name in given else self._given(name, item.name)
+            for name in item._fixtureinfo.argnames
+        }
+        try:
+            item.config.hook.pytest_pyfunc_call(pyfuncitem=item)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except BaseException as error:
+            return classify(error)
+        finally:
+            item.funcargs = {}
+        return Outcome("passed")
+
+    def _run_protocol(self, item: pytest.Item) -> Outcome:
+        """Run a test in pytest's own way."""
+        self._outcome: Outcome | None = None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return self._outcome or Outcome("fault", "pytest reported no outcome")
 
     def _sort_outcomes(self) -> None:
         """Bring the outcomes into the rubric's order, and say once what several of them met."""
@@ -278,6 +320,38 @@ def check_id(item: pytest.Item) -> str:
     """The id of the check that a test carries out: its function's name without `test_`."""
     name: str = getattr(item, "originalname", None) or item.name
     return name.removeprefix(PREFIX)
+
+
+def is_plain(item: Any, plugin: object) -> bool:
+    """Whether a test is a function that takes only a plugin's fixtures and values of its own cases.
+
+    So there is nothing to set up or to take down. What pytest has for a test besides (fixtures of a
+    module, also those that are used without being named, `setup_function`, classes, marks, further
+    plugins) makes it another kind.
+
+    Args:
+        item: the test, as collected.
+        plugin: whose fixtures count.
+    """
+    if type(item) is not pytest.Function or not inspect.isfunction(item.obj):
+        return False
+    marks = list(item.iter_markers())
+    indirect = [m for m in marks if len(m.args) != 2 or m.kwargs.get("indirect")]
+    if any(m.name != "parametrize" for m in marks) or indirect:
+        return False
+    if item.cls is not None or hasattr(item.module, "pytest_plugins"):
+        return False
+    listed = [m.args[0].split(",") if isinstance(m.args[0], str) else m.args[0] for m in marks]
+    cases = {name.strip() for names in listed for name in names}
+    given = item.callspec.params.keys() if hasattr(item, "callspec") else set()
+    if given != cases or "request" in item._fixtureinfo.argnames:
+        return False
+    definitions = item._fixtureinfo.name2fixturedefs
+    return all(
+        name == "request"
+        or [getattr(d.func, "__self__", None) for d in definitions.get(name, ())] == [plugin]
+        for name in set(item.fixturenames) - cases
+    )
 
 
 def classify(error: BaseException) -> Outcome:

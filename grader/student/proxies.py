@@ -81,7 +81,9 @@ class _Callable:
         self._session = session
         self._omits = omits
         self._arguments = arguments
-        self._keywords = keywords
+        self._plain_names = Plain(arguments)
+        free = session.assignment.argument_order == "free"
+        self._by_name = arguments if free else keywords
         self.name = name
         self.spelling = session.spelling(name)
 
@@ -138,28 +140,27 @@ class _Callable:
         """
         given: dict[str, Any] = dict(zip(self._arguments, values, strict=False))
         given.update(named)
-        sent = {n: v._kept if isinstance(v, Layer) else v for n, v in given.items()}
-        by_name = self._session.assignment.argument_order == "free"
+        inputs = [given.get(name) for name in self._arguments]
         request: dict[str, Any] = {
             "target": self._target(),
-            "inputs": [
-                {
-                    "name": name,
-                    "names": Plain(self._session.assignment.argument_names(name)),
-                    "value": sent.get(name),
-                    "keyword": by_name or name in self._keywords,
-                    "omitted": name not in given and (omit_none or self._omits),
-                }
-                for name in self._arguments
-            ],
-            "probe": probe,
-            "gradients_of": list(gradients_of),
-            "count": count,
-            "echo": echo,
-            "train": train,
-            "listed": listed,
-            "trace": trace,
+            "inputs": [v._kept if isinstance(v, Layer) else v for v in inputs],
+            "names": self._plain_names,
         }
+        if self._by_name:
+            request["by_name"] = Plain(self._by_name)
+        if omit_none or self._omits:
+            places = [i for i, name in enumerate(self._arguments) if name not in given]
+            request["omitted"] = Plain(places)
+        if probe is not None:
+            request["probe"] = probe
+        if gradients_of:
+            request["gradients_of"] = Plain(gradients_of)
+        options = {
+            "count": count, "echo": echo, "train": train, "listed": listed, "trace": trace,
+        }  # fmt: skip
+        request.update({name: True for name, wanted in options.items() if wanted})
+        if self._omits:
+            request["parameters"] = True  # those of a module are what a check asks for next
         try:
             answer = self._session.request(self.name, "call", request)
         except StudentRaised as error:
@@ -183,7 +184,7 @@ class _Callable:
                 raise TypeError("not a dict")
             returned = answer["returned"]
             if isinstance(returned, Kept):
-                returned = Layer(self._session, self.name, returned)
+                returned = Layer(self._session, self.name, returned, answer.get("parameters"))
             result = CallResult(
                 returned,
                 _listed(answer["inputs"], len(self._arguments)) if echo else [],
@@ -285,17 +286,25 @@ class Layer(_Callable):
 
     _methods = FORWARD
 
-    def __init__(self, session: Session, name: str, kept: Kept) -> None:
+    def __init__(
+        self, session: Session, name: str, kept: Kept, parameters: dict[str, Any] | None = None
+    ) -> None:
         component = session.assignment.component(name)
         super().__init__(session, name, component.forward or component.arguments)
         self._kept = kept
+        self._made_with = parameters
+        self._made_at = session.requests
 
     def _target(self) -> Kept:
         return self._kept
 
     def parameters(self) -> dict[str, Parameter]:
         """The parameters by name, in order of registration; shared ones once."""
-        answer = self._session.request(self.name, "parameters", {"target": self._kept})
+        if self._made_with is not None and self._made_at == self._session.requests:
+            answer = self._made_with  # nothing has run since that could have changed them
+            self._session.skip()
+        else:
+            answer = self._session.request(self.name, "parameters", {"target": self._kept})
         parameters = {}
         try:
             for name, entry in answer.items():

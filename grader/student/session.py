@@ -35,6 +35,7 @@ from grader.student.loading import Plan, Way
 from grader.student.order import FORWARD, order_text, other_order
 from grader.worker.answers import MALFORMED, FaultModel, raised_by
 from grader.worker.client import Launcher, Worker
+from grader.worker.protocol import Plain
 
 T = TypeVar("T")
 MAX_DOWNFALLS = 2  # of the worker, in calls of one definition
@@ -92,6 +93,7 @@ class Session:
         self._check_deadline = self._deadline
         self._call_seconds = assignment.limits.call_seconds
         self._seed = 0
+        self.requests = 0  # that the worker was asked to carry out
         self._once: dict[str, Any] = {}
         self._explained: set[tuple[str, str]] = set()
 
@@ -196,6 +198,11 @@ class Session:
         """
         self._seed = seed
 
+    def skip(self) -> None:
+        """Count a request, be it carried out or not: the seeds of the next ones hang on it."""
+        self._seed += 1
+        self.requests += 1
+
     def once(self, key: str, compute: Callable[[], T]) -> T:
         """What `compute` gives, the same for every check that asks for this key.
 
@@ -252,7 +259,7 @@ class Session:
             raise downfalls[0]
         worker = self._running()
         self._replaced = self._replaced or operation == "equal_positions"
-        self._seed += 1
+        self.skip()
         try:
             try:
                 return worker.request(operation, arguments, self._seconds(), self._seed)
@@ -423,7 +430,11 @@ class Session:
             limits.trains,
         )
         self.isolation = self._worker.isolation
-        arguments = {**self._plan.arguments(way), "disallowed": self._disallowed}
+        arguments = {
+            **self._plan.arguments(way),
+            "disallowed": self._disallowed,
+            "argument_names": Plain(self._argument_names()),
+        }
         answer = self._worker.request("load", arguments, limits.load_seconds, self._seed)
         try:
             if not isinstance(answer, dict):
@@ -439,6 +450,12 @@ class Session:
         self._found = found & set(self._spelled.values())
         self._raised_at_load = errors
         self._absent = absent
+
+    def _argument_names(self) -> dict[str, list[str]]:
+        """What each argument may be called, by the assignment's own name for it."""
+        components = self.assignment.components
+        names = {name for c in components for name in (*c.arguments, *(c.forward or ()))}
+        return {name: self.assignment.argument_names(name) for name in sorted(names)}
 
     def _note_loading(self, way: Way) -> None:
         """Have the report say what was not run, what raised, and what is not installed."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 from safetensors import SafetensorError, deserialize
 
 from grader.errors import Frame, PackageNeeded, StudentRaised
+from grader.worker import protocol
 from grader.worker.protocol import MAX_BODY, MAX_DEPTH, MAX_TEXT, ProtocolError
 
 MAX_AXES = 16  # of a tensor
@@ -22,11 +23,7 @@ MAX_TENSORS_HEADER = 4 * 2**20  # bytes
 MALFORMED = (
     TypeError, LookupError, ValueError, AttributeError, RuntimeError, ArithmeticError,
 )  # fmt: skip
-DTYPES = {
-    "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
-    "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8,
-    "U8": torch.uint8, "BOOL": torch.bool,
-}  # fmt: skip
+DTYPES = {name: dtype for dtype, name in protocol.DTYPES.items()}
 
 
 @dataclass(frozen=True)

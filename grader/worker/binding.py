@@ -6,22 +6,42 @@ names of parameters that it reads off the source.
 
 import inspect
 import traceback
+import types
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from grader.worker.modules import ROOT
 
+Names = Sequence[Sequence[str]]  # for each argument its names, the assignment's own name first
 OMITTED = object()  # stands for an argument that a call leaves to its default
+MAX_KNOWN = 500
+_known: dict[tuple[Any, ...], "Binding"] = {}  # what was bound before
 
 
 class Unbound(TypeError):
     """Arguments and parameters do not fit; the message says which one, without its subject."""
 
 
+@dataclass(frozen=True)
+class Binding:
+    """Which values go where in a call.
+
+    Attributes:
+        positional: what is passed by position; a number is the place of a value, None is itself.
+        named: what is passed by name.
+        unfit: what does not fit, in words, should Python refuse the call; None where all does.
+    """
+
+    positional: list[int | None]
+    named: dict[str, int | None]
+    unfit: str | None = None
+
+
 def bind(
-    target: Any, names: list[list[str]], values: list[Any], keywords: Sequence[bool] = ()
+    target: Any, names: Names, values: list[Any], keywords: Sequence[bool] = ()
 ) -> Callable[[], Any]:
     """A call of `target` with its arguments bound by position, as the assignment fixes their order.
 
@@ -40,19 +60,52 @@ def bind(
         Unbound: it has no place for an argument; by the call that is returned, when a parameter
             without a default is left over and Python refuses the call for it.
     """
+    # Only whether a value is None or left out matters for where it goes.
+    places = [v if v is None or v is OMITTED else i for i, v in enumerate(values)]
+    keywords = keywords or [False] * len(values)
+    key = (*_keys(target), tuple(map(tuple, names)), tuple(places), tuple(keywords))
+    binding = _known.get(key) if key[0] is not None else None
+    if binding is None:
+        binding = _binding(target, names, places, keywords)
+        if len(_known) >= MAX_KNOWN:
+            _known.clear()
+        if key[0] is not None:
+            _known[key] = binding
+    positional = [None if i is None else values[i] for i in binding.positional]
+    named = {name: None if i is None else values[i] for name, i in binding.named.items()}
+    return _explained(lambda: target(*positional, **named), binding.unfit)
+
+
+def _keys(target: Any) -> tuple[Any, Any]:
+    """What a target's signature hangs on; None where that cannot be told at once."""
+    if isinstance(target, torch.nn.Module):
+        forward = target.forward
+        if type(forward) is types.MethodType and type(forward.__func__) is types.FunctionType:
+            return forward.__func__, True
+        return None, None
+    if type(target) is types.FunctionType:
+        return target, False
+    begin = getattr(target, "__init__", None)
+    if type(target) is type and type(begin) is types.FunctionType:
+        return target, begin
+    return None, None
+
+
+def _binding(target: Any, names: Names, values: list[Any], keywords: Sequence[bool]) -> Binding:
+    """Where values go, each given as its place, as None, or as `OMITTED`."""
     try:
         parameters = list(inspect.signature(_signature_of(target)).parameters.values())
     except (TypeError, ValueError):
         given = [value for value in values if value is not OMITTED]
-        return lambda: target(*_without_trailing_none(given))
+        return Binding(_without_trailing_none(given), {})
     kinds = inspect.Parameter
     if any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
-        return _bind_variadic(target, parameters, names, values)
+        return _bind_variadic(parameters, names, values)
     takes_any = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters)
     free = [p for p in parameters if p.kind is not kinds.VAR_KEYWORD]
     matched = [None if i is None else free[i] for i in matches([p.name for p in free], names)]
     chosen: dict[str, Any] = {}
-    arguments = list(zip(names, matched, values, keywords or [False] * len(values), strict=True))
+    arguments = list(zip(names, matched, values, keywords, strict=True))
     waiting = []
     for group, named, value, by_name in arguments:
         if named is not None and (by_name or value is OMITTED):
@@ -87,7 +140,7 @@ def bind(
         if parameter.kind is kinds.KEYWORD_ONLY or parameter.name not in chosen:
             break
         positional.append(chosen.pop(parameter.name))
-    return _explained(lambda: target(*positional, **chosen), unfit)
+    return Binding(positional, chosen, unfit)
 
 
 def matches(parameters: Sequence[str], names: Sequence[Sequence[str]]) -> list[int | None]:
@@ -112,7 +165,7 @@ def matches(parameters: Sequence[str], names: Sequence[Sequence[str]]) -> list[i
 
 def _unfit(
     free: list[inspect.Parameter],
-    names: list[list[str]],
+    names: Names,
     values: list[Any],
     matched: list[inspect.Parameter | None],
 ) -> str | None:
@@ -152,10 +205,8 @@ def _explained(call: Callable[[], Any], unfit: str | None) -> Callable[[], Any]:
     return attempt
 
 
-def _bind_variadic(
-    target: Any, parameters: list[inspect.Parameter], names: list[list[str]], values: list[Any]
-) -> Callable[[], Any]:
-    """A call of what takes `*args`: by position, but for keyword-only parameters that fit."""
+def _bind_variadic(parameters: list[inspect.Parameter], names: Names, values: list[Any]) -> Binding:
+    """The binding for what takes `*args`: by position, but for keyword-only parameters that fit."""
     only = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
     keywords: dict[str, Any] = {}
     positional = []
@@ -166,7 +217,7 @@ def _bind_variadic(
             keywords[only[number]] = value
         else:
             positional.append(value)
-    return lambda: target(*_without_trailing_none(positional), **keywords)
+    return Binding(_without_trailing_none(positional), keywords)
 
 
 def _plain(name: str) -> str:

@@ -171,7 +171,7 @@ class Worker:
             "id": self._number,
             "operation": operation,
             "seed": seed,
-            "arguments": encoder.encode(arguments),
+            "arguments": {name: encoder.encode(value) for name, value in arguments.items()},
         }
         deadline = time.monotonic() + seconds
         try:

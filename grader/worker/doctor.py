@@ -112,13 +112,11 @@ def load_probe(launcher: Launcher) -> Worker:
 
 def attempt(worker: Worker, name: str, function: Any, arguments: dict[str, Any]) -> Attempt:
     """Have a worker try one thing."""
-    inputs = [
-        {"name": argument, "value": arguments[argument]}
-        for argument in inspect.signature(function).parameters
-    ]
+    names = list(inspect.signature(function).parameters)
+    request = {"target": name, "inputs": [arguments[n] for n in names], "names": names}
     what = (inspect.getdoc(function) or name).split("\n")[0].rstrip(".")
     try:
-        answer = worker.request("call", {"target": name, "inputs": inputs}, 10.0)
+        answer = worker.request("call", request, 10.0)
     except StudentRaised as error:
         return Attempt(name, what, False, _plain(error.text) or error.kind)
     except StudentError as error:

@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from safetensors.torch import save
 
 MAGIC = b"TGF1"
 PREFIX = struct.Struct(">4sIQ")
@@ -30,10 +29,14 @@ MAX_FIELDS = 16  # of an object that counts as a simple one
 MAX_TEXT = 4_000  # characters of one string
 MAX_INT = 2**63 - 1
 
+# what travels, each with its name in safetensors
 DTYPES = {
-    torch.float32, torch.float64, torch.float16, torch.bfloat16,
-    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+    torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
+    torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8",
+    torch.uint8: "U8", torch.bool: "BOOL",
 }  # fmt: skip
+RECEIVED = 2**16  # bytes that are asked for at least, so that a small frame comes at once
+_dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class ProtocolError(Exception):
@@ -50,7 +53,8 @@ class DeadlinePassed(ProtocolError):
 
 def clean_text(text: str, limit: int = MAX_TEXT) -> str:
     """`text` without lone surrogates and no longer than `limit` characters."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -109,6 +113,11 @@ class Encoder:
             return self._tensor(value)
         if kind is Plain:
             return {"k": "plain", "v": value.value}
+        # what is exactly one of these is neither kept nor has it fields
+        if kind is list or kind is tuple:
+            return self._sequence(value, depth)
+        if kind is dict:
+            return self._mapping(value, depth)
         number = self._keep(value) if self._keep is not None else None
         if number is not None:
             return {"k": "ref", "n": number, "type": _type_name(value)}
@@ -122,15 +131,21 @@ class Encoder:
                 "v": [self.encode(item, depth + 1) for item in fields.values()],
             }
         if isinstance(value, (tuple, list)):
-            items = [self.encode(item, depth + 1) for item in value]
-            return {"k": "tuple" if isinstance(value, tuple) else "list", "v": items}
+            return self._sequence(value, depth)
         if isinstance(value, Mapping):
-            pairs = [
-                [self.encode(key, depth + 1), self.encode(item, depth + 1)]
-                for key, item in value.items()
-            ]
-            return {"k": "dict", "v": pairs}
+            return self._mapping(value, depth)
         return self._object(value)
+
+    def _sequence(self, value: tuple[Any, ...] | list[Any], depth: int) -> Any:
+        items = [self.encode(item, depth + 1) for item in value]
+        return {"k": "tuple" if isinstance(value, tuple) else "list", "v": items}
+
+    def _mapping(self, value: Mapping[Any, Any], depth: int) -> Any:
+        pairs = [
+            [self.encode(key, depth + 1), self.encode(item, depth + 1)]
+            for key, item in value.items()
+        ]
+        return {"k": "dict", "v": pairs}
 
     def _tensor(self, value: torch.Tensor) -> Any:
         requires_grad = bool(value.requires_grad)
@@ -142,17 +157,18 @@ class Encoder:
             text = f"dtype {value.dtype}, layout {value.layout}, device {value.device}"
             return {"k": "object", "type": "torch.Tensor", "text": text}
         plain = torch.Tensor.detach(value).as_subclass(torch.Tensor)
+        if plain.is_neg():
+            plain = plain.resolve_neg()
         self._bytes += plain.numel() * plain.element_size()
         if self._bytes > MAX_BODY - MAX_HEADER:
             raise ProtocolError(f"what was returned has more than {MAX_BODY >> 20} MB")
         name = str(len(self.tensors))
         if self._keep_layout and not plain.is_contiguous():
             order = sorted(range(plain.dim()), key=plain.stride, reverse=True)
-            self.tensors[name] = plain.permute(order).clone(memory_format=torch.contiguous_format)
+            self.tensors[name] = plain.permute(order)
             places = [order.index(axis) for axis in range(plain.dim())]
             return {"k": "tensor", "i": name, "grad": requires_grad, "axes": places}
-        # A copy: slices and expanded views are not contiguous, and shared memory cannot be saved.
-        self.tensors[name] = plain.clone(memory_format=torch.contiguous_format)
+        self.tensors[name] = plain
         return {"k": "tensor", "i": name, "grad": requires_grad}
 
     @staticmethod
@@ -225,13 +241,36 @@ def decode(
     raise ProtocolError(f"unknown kind {kind!r}")
 
 
+def save(tensors: Mapping[str, torch.Tensor]) -> bytes:
+    """Tensors as safetensors, each contiguous, whatever its own strides.
+
+    The library's own function takes four times as long for tensors as small as these: it looks for
+    memory that they share, and copies one by one.
+    """
+    entries, parts, begin = {}, [], 0
+    for name, tensor in tensors.items():
+        # numpy has no bfloat16; its bits are what travels
+        array = (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor).numpy()
+        end = begin + array.nbytes
+        entries[name] = {
+            "dtype": DTYPES[tensor.dtype],
+            "shape": array.shape,
+            "data_offsets": (begin, end),
+        }
+        parts.append(array.tobytes())
+        begin = end
+    head = _dump(entries).encode()
+    head += b" " * (-len(head) % 8)
+    return b"".join((len(head).to_bytes(8, "little"), head, *parts))
+
+
 def pack(header: dict[str, Any], tensors: dict[str, torch.Tensor]) -> bytes:
     """One frame, ready to send; raises ProtocolError when it is over the limits."""
-    head = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    head = _dump(header).encode()
     body = save(tensors) if tensors else b""
     if len(head) > MAX_HEADER or len(body) > MAX_BODY:
         raise ProtocolError(f"frame of {len(head)} + {len(body)} bytes is over the limit")
-    return PREFIX.pack(MAGIC, len(head), len(body)) + head + body
+    return b"".join((PREFIX.pack(MAGIC, len(head), len(body)), head, body))
 
 
 class Channel:
@@ -239,6 +278,7 @@ class Channel:
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
+        self._received = bytearray()  # and not yet asked for
 
     def send(self, frame: bytes, deadline: float | None = None) -> None:
         """Send a packed frame; raises ConnectionEnded or DeadlinePassed."""
@@ -276,18 +316,23 @@ class Channel:
         self._socket.close()
 
     def _exactly(self, length: int, deadline: float | None) -> bytearray:
-        data = bytearray()
-        while len(data) < length:
+        received = self._received
+        while len(received) < length:
             try:
                 self._socket.settimeout(_remaining(deadline))
-                part = self._socket.recv(min(length - len(data), 2**20))
+                part = self._socket.recv(max(RECEIVED, min(length - len(received), 2**20)))
             except TimeoutError:
                 raise DeadlinePassed("no answer in time") from None
             except OSError:
                 raise ConnectionEnded("the other end is gone") from None
             if not part:
                 raise ConnectionEnded("the other end closed the socket")
-            data += part
+            received += part
+        if len(received) == length:
+            self._received = bytearray()
+            return received
+        data = received[:length]
+        del received[:length]
         return data
 
 

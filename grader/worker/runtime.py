@@ -35,6 +35,8 @@ from grader.worker.watch import LibraryWatch
 
 MAX_FRAMES = 12  # of a traceback that are sent
 MAX_WATCHED = 5_000  # calls of a module that are noted
+MAX_SENT_ALONG = 50_000  # elements of parameters that are told at once when a module is made
+MAX_NAMED = 500  # such parameters
 
 
 class Runtime:
@@ -45,6 +47,7 @@ class Runtime:
         self._modules: list[Any] = []
         self._objects: dict[int, Any] = {}
         self._replaced: list[tuple[Any, str, Any]] = []  # functions of modules, to be put back
+        self._argument_names: dict[str, list[str]] = {}
         self._norms: dict[int, list[float]] = {}
         self._on_cpu: OnCpu | None = None
         self._library = LibraryWatch((), ROOT, ())
@@ -77,7 +80,10 @@ class Runtime:
         encoder = Encoder(self._keep)
         try:
             reset(request["seed"])
-            arguments = decode(request["arguments"], tensors, self._objects.__getitem__)
+            arguments = {
+                name: decode(node, tensors, self._objects.__getitem__)
+                for name, node in request["arguments"].items()
+            }
             answer["value"] = encoder.encode(self._operations[request["operation"]](arguments))
             answer.update(devices=self._places(), uses=self._uses())
             frame = pack(answer, encoder.tensors)
@@ -128,6 +134,7 @@ class Runtime:
             self._on_cpu = OnCpu(ROOT)
             self._on_cpu.enter()
         names = arguments["names"]
+        self._argument_names = arguments.get("argument_names", {})
         self._library = LibraryWatch(arguments.get("disallowed", ()), ROOT, names)
         sources = {
             path: [Chunk(*chunk) for chunk in chunks]
@@ -160,6 +167,9 @@ class Runtime:
     def _call(self, arguments: dict[str, Any]) -> Any:
         """Call a definition or a kept object.
 
+        The arguments are `inputs`, `names` in the assignment's order, which of them are bound
+        `by_name` first, and the places of those that are `omitted`.
+
         Answers the returned value and, when asked for, the inputs as they are afterwards, the
         gradients of `sum(output · probe)`, the operations counted, and the tensors computed.
         """
@@ -169,17 +179,17 @@ class Runtime:
             if target is None:
                 raise NameError(f"{name} is not defined")
         train = arguments.get("train", False)
-        inputs = [item["value"] for item in arguments["inputs"]]
+        inputs = arguments["inputs"]
         probe = arguments.get("probe")
         wanted = arguments.get("gradients_of", [])
         for index in wanted:
             inputs[index] = inputs[index].clone().requires_grad_(True)
-        names = [item.get("names", [item["name"]]) for item in arguments["inputs"]]
-        for index, item in enumerate(arguments["inputs"]):
-            if item.get("omitted"):
-                inputs[index] = OMITTED
-        keywords = [bool(item.get("keyword")) for item in arguments["inputs"]]
-        call = bind(target, names, inputs, keywords)
+        for index in arguments.get("omitted", []):
+            inputs[index] = OMITTED
+        own = arguments.get("names", [])
+        names = [self._argument_names.get(name, [name]) for name in own]
+        by_name = arguments.get("by_name", ())
+        call = bind(target, names, inputs, [name in by_name for name in own])
         counter = OperationCounter() if arguments.get("count") else None
         tracer = Tracer(ROOT) if arguments.get("trace") else None
         grad = torch.set_grad_enabled(probe is not None or train)
@@ -195,6 +205,8 @@ class Runtime:
             answer["inputs"] = inputs
         if isinstance(returned, torch.nn.Module) and not train:
             returned.eval()
+        if arguments.get("parameters"):
+            answer["parameters"] = self._small_parameters(returned)
         if tracer is not None:
             answer["events"] = [_event(value, line) for value, line in tracer.events]
         if counter is not None:
@@ -227,6 +239,21 @@ class Runtime:
             name: {"value": parameter, "requires_grad": bool(parameter.requires_grad)}
             for name, parameter in _module(arguments["target"]).named_parameters()
         }
+
+    def _small_parameters(self, module: Any) -> Any:
+        """The parameters of a module that was made; None where they are to be asked for.
+
+        That is where there are many, or of an odd kind, or where asking raises: what comes of that
+        belongs to who asks.
+        """
+        try:
+            parameters = self._parameters({"target": module})
+        except BaseException:
+            return None
+        values = [entry["value"] for entry in parameters.values()]
+        if len(values) > MAX_NAMED or any(type(v) is not torch.nn.Parameter for v in values):
+            return None
+        return parameters if sum(v.numel() for v in values) <= MAX_SENT_ALONG else None
 
     @staticmethod
     def _set_parameters(arguments: dict[str, Any]) -> Any:

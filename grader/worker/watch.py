@@ -22,6 +22,8 @@ COMES_FROM = {"_safe_softmax": "scaled_dot_product_attention"}
 TAMPERED = ""  # the name of a use when the watch was taken away
 _watching_functions = torch._C._len_torch_function_stack
 _watching_operations = torch._C._len_torch_dispatch_stack
+# kinds that functions of torch have which are written in C: those know no other name
+OF_TORCH = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 LOOKED_INTO = 2  # calls of one definition that are watched below Python, too
 
 
@@ -43,6 +45,7 @@ class LibraryWatch:
         self._root = root
         self._owners = frozenset(owners)
         self._known: dict[str, bool] = {}
+        self.fine_functions: set[Any] = set()  # of torch, whose names are known to be allowed
         self._calls: dict[Any, int] = {}
         if self._patterns:
             in_new_threads(self._both)
@@ -123,12 +126,20 @@ class _Functions(TorchFunctionMode):
     def __init__(self, watch: LibraryWatch) -> None:
         super().__init__()
         self._watch = watch
+        self._fine = watch.fine_functions
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "__name__", "")
-        if self._watch.is_disallowed(name):
-            self._watch.note(name)
-        return func(*args, **(kwargs or {}))
+        try:
+            is_fine = func in self._fine
+        except TypeError:  # not hashable, so no function of torch's
+            is_fine = False
+        if not is_fine:
+            name = getattr(func, "__name__", "")
+            if self._watch.is_disallowed(name):
+                self._watch.note(name)
+            elif type(func) in OF_TORCH:
+                self._fine.add(func)
+        return func(*args, **kwargs) if kwargs else func(*args)
 
 
 class _Operations(DispatchMode):  # type: ignore[no-untyped-call]

@@ -169,3 +169,39 @@ def test_the_output_is_the_first_tensor_of_its_shape():
     small, large = torch.zeros(2), torch.ones(3)
     assert first_of_shape((small, {"x": large}), torch.Size([3])) is large
     assert first_of_shape([small], torch.Size([3])) is None
+
+
+def test_a_call_that_is_bound_again_takes_its_own_values():
+    for a, b, mask in ((1, 2, 3), (4, 5, 6), (7, 8, None)):
+        assert called(further_before, a, b, mask) == (a, b, mask)
+        assert called(Layer(), a, b, mask) == (a, b, mask)
+
+
+def test_what_is_bound_again_may_have_changed():
+    layer = Layer()
+    assert called(layer, 1, 2, 3) == (1, 2, 3)
+    layer.forward = lambda mask, query, key: (mask, query, key)
+    assert called(layer, 1, 2, 3) == (1, 2, 3)
+
+    class Other(Layer):
+        def forward(self, a, dropout=0.0, b=None, *, mask=None):
+            return a, b, dropout, mask
+
+    layer = Layer()
+    assert called(layer, 1, 2, 3) == (1, 2, 3)
+    layer.__class__ = Other
+    assert called(layer, 1, 2, 3) == (1, None, 2, 3)
+
+
+def test_a_class_that_gets_another_constructor_is_bound_anew():
+    class Made:
+        def __init__(self, query, key, mask=None):
+            self.got = query, key, mask
+
+    assert called(Made, 1, 2, 3).got == (1, 2, 3)
+
+    def begin(self, key, query, dropout=0.0, mask=None):
+        self.got = query, key, mask
+
+    Made.__init__ = begin
+    assert called(Made, 1, 2, 3).got == (2, 1, 3)

@@ -99,8 +99,7 @@ def load(worker, source=SOURCE):
 
 
 def call(worker, name, x=1, seconds=5.0, seed=0, **more):
-    inputs = [{"name": "x", "value": x}]
-    request = {"target": name, "inputs": inputs, "echo": True, **more}
+    request = {"target": name, "inputs": [x], "names": ["x"], "echo": True, **more}
     return worker.request("call", request, seconds, seed)
 
 

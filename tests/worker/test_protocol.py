@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
+import safetensors.torch
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -312,3 +313,28 @@ def test_headers_that_cost_more_than_they_say_are_refused():
     body = len(header).to_bytes(8, "little") + header
     with pytest.raises(ProtocolError, match="too many tensors"):
         read_answer(b'{"id": 1}', body)
+
+
+@pytest.mark.parametrize("dtype", sorted(protocol.DTYPES, key=str))
+def test_the_body_is_safetensors_as_the_library_reads_it(dtype):
+    tensors = {"0": (torch.randn(3, 4) * 3).to(dtype).T, "1": torch.zeros(0, 2, dtype=dtype)}
+    got = safetensors.torch.load(protocol.save(tensors))
+    assert got.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert got[name].dtype == dtype
+        assert torch.equal(got[name], tensor)
+
+
+def test_a_view_that_negates_arrives_negated():
+    negated = torch.tensor([1 + 2j]).conj().imag
+    assert negated.is_neg()
+    assert torch.equal(through(negated), torch.tensor([-2.0]))
+
+
+def test_frames_that_come_at_once_are_read_one_by_one(pair):
+    channel, theirs = pair
+    theirs.sendall(protocol.pack({"id": 1}, {"0": torch.ones(3)}) + protocol.pack({"id": 2}, {}))
+    for number in (1, 2):
+        head, body = channel.receive(time.monotonic() + 5)
+        assert json.loads(head) == {"id": number}
+        assert bool(body) is (number == 1)
