@@ -11,6 +11,7 @@ the worker it is, with `runtime`, all that there is of the project.
 import dataclasses
 import json
 import math
+import re
 import socket
 import struct
 import time
@@ -28,6 +29,7 @@ MAX_NODES = 20_000
 MAX_FIELDS = 16  # of an object that counts as a simple one
 MAX_TEXT = 4_000  # characters of one string
 MAX_INT = 2**63 - 1
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+\b")
 
 # what travels, each with its name in safetensors
 DTYPES = {
@@ -56,6 +58,11 @@ def clean_text(text: str, limit: int = MAX_TEXT) -> str:
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def without_addresses(text: str) -> str:
+    """A text without the places of objects in memory, which are others in each grading."""
+    return ADDRESS.sub("", text)
 
 
 class Plain:
@@ -174,7 +181,7 @@ class Encoder:
     @staticmethod
     def _object(value: Any) -> Any:
         try:
-            text = clean_text(repr(value), 200)
+            text = clean_text(without_addresses(repr(value)), 200)
         except Exception as error:
             text = f"(its repr raised {type(error).__name__})"
         return {"k": "object", "type": _type_name(value), "text": text}

@@ -28,6 +28,7 @@ from grader.worker.protocol import (
     decode,
     named_fields,
     pack,
+    without_addresses,
 )
 from grader.worker.state import reset
 from grader.worker.tracing import Tracer
@@ -377,7 +378,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     if isinstance(error, ProtocolError):
         kind = "ValueError"  # the class is the grader's own, the value was the student's
     try:
-        message = clean_text(str(error), 600)
+        message = clean_text(without_addresses(str(error)), 600)
     except BaseException:
         message = ""
     frames = []

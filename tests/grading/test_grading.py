@@ -19,6 +19,15 @@ def test_the_same_submission_gets_the_same_report_to_the_letter(grade_text, righ
     assert first.model_copy(update={"seconds": 0}) == second.model_copy(update={"seconds": 0})
 
 
+@pytest.mark.parametrize("body", ["return (x for x in 'ab')", "raise ValueError(f'{object()}')"])
+def test_no_place_in_memory_stands_in_a_report(grade_text, right, body):
+    define = "\n\ndef scaled_dot_product_attention(query, key, value, mask=None):\n    "
+    first, second = grade_text(right + define + body), grade_text(right + define + body)
+    assert first.model_copy(update={"seconds": 0}) == second.model_copy(update={"seconds": 0})
+    assert "0x" not in first.to_json()
+    assert "object" in first.to_json()
+
+
 def test_a_report_goes_through_json_unchanged(grade_text, right):
     report = grade_text(right.replace("dim=-1)  # over the keys", "dim=-2)"))
     assert read_report(report.to_json()) == report

@@ -338,3 +338,10 @@ def test_frames_that_come_at_once_are_read_one_by_one(pair):
         head, body = channel.receive(time.monotonic() + 5)
         assert json.loads(head) == {"id": number}
         assert bool(body) is (number == 1)
+
+
+def test_places_in_memory_are_left_out_of_what_a_reader_sees():
+    for value in ((item for item in "ab"), lambda: None, object(), torch.nn.Linear(1, 1).forward):
+        text = through(value).text
+        assert " at 0x" not in text
+        assert " at 0x" in repr(value) or "Linear" in text
