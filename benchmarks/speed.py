@@ -10,21 +10,18 @@
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from measure import GRADER, ROOT, Memory, descendants, proportional, spread, timed
+
 RIGHT = ROOT / "examples" / "multi_head_attention" / "right_linear_layers.py"
 CORPUS = ROOT / "tests" / "submissions" / "multi_head_attention" / "right"
-GRADER = [sys.executable, "-m", "grader"]
 
 LAYER = """
 import torch
@@ -64,15 +61,6 @@ def test_error():
     with pytest.raises(Exception):
         MultiHeadAttention(10, 4)
 """
-
-
-def timed(command: list[str], cwd: Path, codes: tuple[int, ...] = (0,)) -> float:
-    """Seconds that a command takes; it must end with one of the exit codes."""
-    begun = time.perf_counter()
-    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    if result.returncode not in codes:
-        sys.exit(f"{command} failed:\n{result.stdout}{result.stderr}")
-    return time.perf_counter() - begun
 
 
 def check_beside_import(rounds: int, folder: Path) -> None:
@@ -155,56 +143,6 @@ def sandbox(rounds: int) -> None:
     for level, values in seconds.items():
         shown = spread([1000 * value for value in values], "ms")
         print(f"    {level:<12}{shown}   {memory[level] / 2**20:.0f} MB")
-
-
-def spread(values: list[float], unit: str) -> str:
-    """Median, and the range."""
-    return f"{statistics.median(values):.2f} {unit} ({min(values):.2f} to {max(values):.2f})"
-
-
-class Memory:
-    """Samples the memory of this process's descendants while it is open; Linux only."""
-
-    def __init__(self) -> None:
-        self.peak = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample)
-
-    def __enter__(self) -> "Memory":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while not self._stop.wait(0.1):
-            self.peak = max(self.peak, sum(map(proportional, descendants())))
-
-
-def descendants(of: int | None = None) -> list[int]:
-    """The processes below one, by default this one."""
-    parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue  # it has ended
-        parents[int(path.parent.name)] = int(fields[1])
-    found = [pid for pid, parent in parents.items() if parent == (of or os.getpid())]
-    for pid in found:
-        found.extend(child for child, parent in parents.items() if parent == pid)
-    return found
-
-
-def proportional(pid: int) -> int:
-    """A process's proportional set size in bytes; shared pages count by their share."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def main() -> None:
