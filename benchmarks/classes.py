@@ -217,6 +217,7 @@ def beside_floor(bench: Bench, assignment: str, sample: list[Path], aim: str) ->
     lane: list[float] = []
     wall: list[float] = []
     cpu: list[float] = []
+    worker: list[float] = []
     odd: set[str] = set()
     for _ in range(bench.options.rounds):
         result = subprocess.run(command, env=bench.env, capture_output=True, text=True, check=False)
@@ -226,6 +227,7 @@ def beside_floor(bench: Bench, assignment: str, sample: list[Path], aim: str) ->
         _, *replayed = [json.loads(line) for line in result.stdout.splitlines()]
         wall.append(statistics.mean(row["wall"] for row in replayed))
         cpu.append(statistics.mean(row["cpu"] for row in replayed))
+        worker.append(statistics.mean(row["worker"] for row in replayed))
         calls = statistics.mean(row["calls"] for row in replayed)
         odd |= {row["name"] for row in replayed if not row["agrees"]}
         start = bench.grade(first, jobs=1, assignment=assignment)
@@ -240,6 +242,7 @@ def beside_floor(bench: Bench, assignment: str, sample: list[Path], aim: str) ->
         print(f"    other calls raised          in {', '.join(sorted(odd))}")
     print(f"    one lane                    {spread(lane, 's')}")
     print(f"    calls alone                 {spread(wall, 's')}, processor {spread(cpu, 's')}")
+    print(f"    as a worker answers them    {spread(worker, 's')}")
     print(f"    ratio                       {spread(ratios, '×')}   (aim: at most {aim})")
 
 

@@ -9,8 +9,12 @@ frames, decoding arguments, putting back random generators, encoding answers. No
 calls, and no device is stood in for. The process has imported torch, and what earlier submissions
 imported, and it has no sandbox: use it only on submissions that are trusted.
 
-It prints a line of JSON for each submission: name, wall-clock and processor seconds, calls, and
-whether those raised that raised in the grading.
+Beside that, the same requests are answered as a worker answers them, with all that the floor leaves
+out but the socket and the sandbox; in a process that is forked for it, since what a worker puts
+around a submission stays.
+
+It prints a line of JSON for each submission: name, wall-clock and processor seconds of the calls,
+wall-clock seconds of a worker, requests, and whether those raised that raised in the grading.
 """
 
 import argparse
@@ -152,6 +156,34 @@ def replay(folder: Path) -> dict[str, Any]:
     return {"name": folder.name, "wall": wall, "cpu": cpu, "calls": calls, "agrees": agrees}
 
 
+def as_worker(folder: Path) -> float:
+    """Seconds in which a fork of this process answers what the submission's workers were asked."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write, str(_answered(folder)).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as end:
+        seconds = float(end.read() or "nan")
+    os.waitpid(pid, 0)
+    return seconds
+
+
+def _answered(folder: Path) -> float:
+    seconds = 0.0
+    for path in folder.glob("*.frames"):
+        frames = list(frames_of(path.read_bytes()))
+        runtime = Runtime(None)  # type: ignore[arg-type]
+        begun = time.perf_counter()
+        for head, body in frames:
+            runtime._answer(head, body)
+        seconds += time.perf_counter() - begun
+    return seconds
+
+
 def frames_of(data: bytes) -> Any:
     """Header and body of each frame."""
     at = 0
@@ -179,7 +211,8 @@ def main() -> None:
     replay(folders[0])
     gc.freeze()
     for folder in folders:
-        print(json.dumps(replay(folder)), file=answers, flush=True)
+        figures = {**replay(folder), "worker": as_worker(folder)}
+        print(json.dumps(figures), file=answers, flush=True)
 
 
 if __name__ == "__main__":
