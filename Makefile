@@ -35,9 +35,12 @@ check: $(READY)
 audit: $(READY)
 	printf '%s\n' $(ASSIGNMENTS) | xargs -P 2 -I ID $(BIN)/grader audit ID --no-right
 
-# Measures speed, as ratios in one run; takes minutes.
+# Measures speed, as ratios in one run: of one submission and a few, of classes, and beside other
+# graders, which are installed into a temporary folder. Takes the better part of an hour.
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/classes.py
+	$(BIN)/python benchmarks/peers.py
 
 # Tries every attack of tests/hostile in namespaces and without them.
 attack: $(READY)

@@ -1,6 +1,6 @@
 """What grading a class costs, as ratios measured side by side in one run.
 
-    python benchmarks/classes.py [--only a,b,…] [--size 200] [--many 2000] [--killed 400] …
+    python benchmarks/classes.py [--only PARTS] [--size 200] [--many 2000] [--killed 400] …
 
 The classes are made of this project's own right and wrong submissions of multi_head_attention;
 where there are not enough, copies differ by a comment. First all of them are graded once, to leave
@@ -397,7 +397,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--only", default=PARTS, help="the parts to run, such as `acd`; b is run with a")
+    add("--only", default=PARTS, help="the parts to run, such as `acd`")
     add("--rounds", type=int, default=3, help="of (c) and (d)")
     add("--size", type=int, default=200, help="submissions of (a); a tenth of them in (b) and (c)")
     add("--trained", type=int, default=10, help="submissions of (c) that train")
@@ -406,7 +406,9 @@ def main() -> None:
     add("--killed", type=int, default=400, help="submissions of (f) when killed")
     add("--every", type=float, default=2.0, help="seconds between samples of memory in (e)")
     options = parser.parse_args()
-    options.only = set(options.only) - {","}
+    options.only = set(options.only)
+    if "b" in options.only:
+        options.only.add("a")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         bench = Bench(Path(folder), options)
         bench.choose(options.size)

@@ -64,6 +64,8 @@ class Sample(NamedTuple):
 class Memory:
     """Samples the memory of a process's descendants while it is open; Linux only.
 
+    A process that may not be looked at counts nothing: as root all may.
+
     Args:
         of: the process, which counts itself where it is another than this one.
         every: seconds between samples.
