@@ -1,6 +1,6 @@
 """How fast other graders of notebooks are on the same submissions, side by side in one run.
 
-    python benchmarks/peers.py [--number 12] [--rounds N] [--venvs FOLDER]
+    python benchmarks/peers.py [--number 30] [--rounds N] [--venvs FOLDER]
 
 otter-grader and nbgrader are installed from the package index, each into a virtual environment of
 its own, which sees this interpreter's torch. The submissions are right ones of
@@ -280,7 +280,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--number", type=int, default=12, help="how many submissions")
+    parser.add_argument("--number", type=int, default=30, help="how many submissions")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--venvs", type=Path, help="keep the environments here, for another run")
     options = parser.parse_args()
