@@ -213,7 +213,7 @@ def beside_floor(bench: Bench, assignment: str, sample: list[Path], aim: str) ->
         return
     trains = ["--trains"] if assignment == TRAINING else []
     command = [sys.executable, str(HERE / "replay.py"), str(recorded), *trains]
-    first, all_of_them = bench.folders_of(kept[:1]), bench.folders_of(kept)
+    folders = bench.folders_of(kept)
     lane: list[float] = []
     wall: list[float] = []
     cpu: list[float] = []
@@ -223,16 +223,19 @@ def beside_floor(bench: Bench, assignment: str, sample: list[Path], aim: str) ->
         result = subprocess.run(command, env=bench.env, capture_output=True, text=True, check=False)
         if result.returncode:
             sys.exit(f"{command} failed:\n{result.stderr}")
-        # The first is what both start with, so it counts in neither.
+        # The first counts in neither: the grader's start ends with it.
         _, *replayed = [json.loads(line) for line in result.stdout.splitlines()]
         wall.append(statistics.mean(row["wall"] for row in replayed))
         cpu.append(statistics.mean(row["cpu"] for row in replayed))
         worker.append(statistics.mean(row["worker"] for row in replayed))
         calls = statistics.mean(row["calls"] for row in replayed)
         odd |= {row["name"] for row in replayed if not row["agrees"]}
-        start = bench.grade(first, jobs=1, assignment=assignment)
-        whole = bench.grade(all_of_them, jobs=1, assignment=assignment)
-        lane.append((whole - start) / (len(kept) - 1))
+        out = bench.new_out()
+        bench.grade(folders, out, jobs=1, assignment=assignment)
+        times = [
+            row["finished"] for row in gradings(out)
+        ]  # from the first on, so without the start
+        lane.append((times[-1] - times[0]) / (len(kept) - 1))
     ratios = [each / base for each, base in zip(lane, wall, strict=True)]
     print(f"(c) {assignment}: a submission's lane-seconds beside its calls alone")
     print(f"    sample                      {len(kept)} submissions, {calls:.0f} requests each")
