@@ -289,7 +289,7 @@ def _expect_room(out: Path) -> None:
         path = out / name
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
             raise InputError(
-                f"{out} has a {name} but no {STORE}, so whose it is cannot be told: name another "
+                f"{out} holds {name} but no {STORE}, so what it is of cannot be told: name another "
                 "--out."
             )
 
