@@ -8,7 +8,15 @@ from pathlib import Path, PurePosixPath
 from grader.assignment import Assignment
 from grader.batch.executor import Executor, Result, Task
 from grader.batch.fingerprint import Circumstances, circumstances
-from grader.batch.folder import MARKS, REPORTS, alone_in, make_folder, report_file, write_atomically
+from grader.batch.folder import (
+    MARKS,
+    REPORTS,
+    alone_in,
+    bring_to_disk,
+    make_folder,
+    report_file,
+    write_atomically,
+)
 from grader.batch.gradebook import ClassRow, Marked, write_gradebook
 from grader.batch.roster import Roster
 from grader.batch.store import Grading, Handed, Store
@@ -127,6 +135,7 @@ def grade_class(
                     _finish(graded, result)
         finally:
             write_gradebook(out, graded.marked.rows())
+            bring_to_disk()
     return graded.count
 
 
@@ -158,7 +167,7 @@ def _is_kept(graded: _Class, name: str, of: str) -> bool:
     text = graded.marked.text(kept)
     file = report_file(graded.out, name)
     if not _holds(file, text):  # it was stopped between keeping and writing
-        write_atomically(file, text)
+        write_atomically(file, text, outlasts_power=False)
     graded.finish(ClassRow(graded.handed[name], graded.marked.summary(kept)))
     return True
 
@@ -188,7 +197,8 @@ def _keep(graded: _Class, name: str, of: str, report: Report, tries: int) -> Non
     if graded.marked.has_marks(name):
         text = graded.marked.apply(name, text)
         summary = summarise(read_report(text))
-    write_atomically(report_file(graded.out, name), text)
+    # The store has it on the disk already; the file would be made from that again.
+    write_atomically(report_file(graded.out, name), text, outlasts_power=False)
     graded.finish(ClassRow(handed, summary, is_new=True))
 
 

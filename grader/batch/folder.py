@@ -113,13 +113,15 @@ def class_secret(out: Path) -> str:
     return made
 
 
-def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
+def write_atomically(path: Path, text: str, mode: int = 0o666, outlasts_power: bool = True) -> None:
     """Write a file so that it is there whole, or not at all, whatever ends this process.
 
     Args:
         path: the file, which is replaced.
         text: what is in it.
         mode: who may read it, as far as the process's mask allows.
+        outlasts_power: whether it has to be on the disk when this returns, so that a power cut
+            changes nothing either; not where it can be made anew, since that takes milliseconds.
 
     Raises:
         InputError: it cannot be written.
@@ -129,16 +131,24 @@ def write_atomically(path: Path, text: str, mode: int = 0o666) -> None:
         descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
         with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+            if outlasts_power:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
-        _keep_name(path.parent)
+        if outlasts_power:
+            _keep_name(path.parent)
     except OSError as error:
         try:
             temporary.unlink(missing_ok=True)
         except OSError:
             pass  # why it could not be written says enough
         raise InputError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def bring_to_disk() -> None:
+    """Have everything that was written be on the disk."""
+    if hasattr(os, "sync"):
+        os.sync()  # Windows has none
 
 
 def _keep_name(folder: Path) -> None:
