@@ -359,12 +359,16 @@ class Session:
         return min(self._call_seconds, self._check_deadline - now, self._deadline - now)
 
     def _running(self) -> Worker:
-        """A worker with the submission loaded."""
+        """A worker with the submission loaded.
+
+        Starting and loading it has limits of its own, and takes nothing from the check's time.
+        """
         if self._load_error is not None:
             raise self._load_error
         if self._worker is not None and self._worker.ended is None:
             return self._worker
         self._once.clear()  # it may hold modules of the worker that is gone
+        begun = time.monotonic()
         try:
             if self._way is None:
                 self._way = self._settle()
@@ -377,6 +381,8 @@ class Session:
             self._load_error.cause = ("load",)
             self.end()
             raise self._load_error from None
+        finally:
+            self._check_deadline += time.monotonic() - begun
         assert self._worker is not None
         return self._worker
 
@@ -422,6 +428,7 @@ class Session:
         """Start a worker and have it run the modules."""
         self.end()
         limits = self.assignment.limits
+        begun = time.monotonic()
         self._worker = self._launcher.start(
             Limits(
                 cpu_seconds=int(limits.submission_seconds) + 10,
@@ -429,6 +436,7 @@ class Session:
             ),
             limits.trains,
         )
+        self._deadline += time.monotonic() - begun  # which is not the submission's own time
         self.isolation = self._worker.isolation
         arguments = {
             **self._plan.arguments(way),
