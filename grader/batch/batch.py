@@ -1,7 +1,7 @@
 """Grades a class: what is unchanged is kept, the rest is graded, and each is written as it ends."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
@@ -20,7 +20,7 @@ from grader.batch.folder import (
 from grader.batch.gradebook import ClassRow, Marked, write_gradebook
 from grader.batch.roster import Roster
 from grader.batch.store import Grading, Handed, Store
-from grader.batch.submissions import Found
+from grader.batch.submissions import Found, with_ids
 from grader.batch.watcher import Watcher
 from grader.errors import InputError
 from grader.grading.marks import load_marks
@@ -116,8 +116,10 @@ def grade_class(
     make_folder(out)
     with alone_in(out), Store(out, assignment.id) as store:
         make_folder(out / REPORTS)
+        found = with_ids(found, store.origins())
         handed = [_handed(submission, roster) for submission in found]
-        store.see(handed)
+        # What is not there gets a report that says so, and is no member of the class.
+        store.see([h for h, f in zip(handed, found, strict=True) if f.is_there])
         graded = _Class(
             assignment,
             out,
@@ -209,8 +211,14 @@ def _now() -> str:
 def _handed(submission: Found, roster: Roster | None) -> Handed:
     """What a submission is called, and whose it is by the class list or the site."""
     student = submission.student if roster is None else _in_roster(roster, submission)
-    found = Handed(submission.id, submission.file, student, submission.attempt, submission.late)
-    return replace(found, file=writable(found.file), student=writable(found.student))
+    return Handed(
+        submission.id,
+        writable(submission.file),
+        writable(student),
+        submission.attempt,
+        submission.late,
+        submission.origin,
+    )
 
 
 def _in_roster(roster: Roster, submission: Found) -> str:

@@ -65,7 +65,7 @@ class Marked:
         """A report's JSON with the marks of its submission in place of its own scores."""
         if not self.has_marks(submission):
             return text
-        return with_marks(read_report(text), self._of[submission].marks).to_json()
+        return self._with_marks(submission, read_report(text)).to_json()
 
     def text(self, kept: Kept) -> str:
         """The JSON of a kept grading's report, with the marks."""
@@ -75,7 +75,11 @@ class Marked:
         """The summary of a kept grading, with the marks."""
         if not self.has_marks(kept.handed.id):
             return kept.summary
-        return summarise(read_report(self.text(kept)))
+        report = self._store.read(kept.number)
+        return summarise(self._with_marks(kept.handed.id, report))
+
+    def _with_marks(self, submission: str, report: Report) -> Report:
+        return with_marks(report, self._of[submission].marks)
 
     def rows(self) -> Iterator[ClassRow]:
         """Every submission's line."""
@@ -113,13 +117,16 @@ def mark_in_class(out: Path, submission: str, check: str, score: Decimal, commen
         assignment = store.assignment
     with alone_in(out), Store(out, assignment) as store:
         chosen = store.latest_of(submission)
+        if chosen is None and submission.startswith("'"):  # as the gradebook's cell has it
+            submission = submission[1:]
+            chosen = store.latest_of(submission)
         if chosen is None:
             known = ", ".join(
                 kept.handed.id for kept, _ in zip(store.latest(), range(8), strict=False)
             )
             raise InputError(f"{out} has no report of {submission!r}: there is {known or 'none'}.")
         marks = load_marks(out / MARKS)
-        report = with_marks(read_report(store.report(chosen.number)), marks.of(submission))
+        report = with_marks(store.read(chosen.number), marks.of(submission))
         mark = make_mark(report, check, score, comment)
         marks = marks.with_mark(mark)
         write_atomically(out / MARKS, marks.to_json())

@@ -10,6 +10,7 @@ import base64
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -242,20 +243,21 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    own = Path.cwd()
     try:
-        _serve(Setup.of_line(tasks.readline()), tasks, answers)
+        _serve(Setup.of_line(tasks.readline()), tasks, answers, own)
     except (InputError, AssignmentError, GraderError) as error:
         kinds = {InputError: "input", AssignmentError: "assignment"}
         kind = next((name for each, name in kinds.items() if isinstance(error, each)), "")
         _write(answers, {"failed": str(error), "kind": kind})
     answers.flush()
+    shutil.rmtree(own, ignore_errors=True)  # whoever started this may be gone
     os._exit(0)  # tearing torch down takes 0.3 s, and there is nothing to save
 
 
-def _serve(setup: Setup, tasks: BinaryIO, answers: BinaryIO) -> None:
+def _serve(setup: Setup, tasks: BinaryIO, answers: BinaryIO, own: Path) -> None:
     from grader.worker.client import make_launcher
 
-    own = Path.cwd()  # the other end removes it, however this process ends
     with make_launcher(setup.isolation) as launcher:  # its zygote imports torch meanwhile
         tempfile.tempdir = str(own)
         assignment = load_assignment(_folder(setup, own))

@@ -90,7 +90,10 @@ class Lanes(Executor):
             lane.wait_until_ready()
         except LaneBroken as error:
             if is_last:  # no submission's fault: none was there yet
-                raise GraderError(f"no process that grades could be started: {error}.") from None
+                raise GraderError(
+                    f"no process that grades could be started: {error}. With too little memory, "
+                    "fewer --jobs help"
+                ) from None
             raise
         return lane
 

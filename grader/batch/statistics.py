@@ -17,7 +17,7 @@ from grader.batch.folder import MARKS
 from grader.batch.gradebook import ClassRow, Marked
 from grader.batch.store import Store
 from grader.grading.marks import load_marks
-from grader.report import MilestoneRow, read_report
+from grader.report import MilestoneRow
 from grader.report.model import Score
 
 SCHEMA: Literal["transformer-grader/statistics/1"] = "transformer-grader/statistics/1"
@@ -65,7 +65,8 @@ class CheckFigures(_Model):
 
     Attributes:
         lost: how many; not those that are not judged, which says nothing about the check.
-        rate: their share of the submissions that are judged in it, 0 to 1.
+        judged: how many are judged in it.
+        rate: the share of those that lost points, 0 to 1.
         statuses: how many of each status, among those that lost points.
         unjudged: how many were not tried, for an earlier row or for want of an answer, or wait for
             a person.
@@ -75,6 +76,7 @@ class CheckFigures(_Model):
     title: str
     milestone: str
     lost: int
+    judged: int
     rate: float
     statuses: dict[str, int]
     unjudged: int
@@ -268,7 +270,7 @@ class _Tally:
         kept = next((k for k in store.latest() if k.summary.status == "graded"), None)
         if kept is None:
             return {}, {}
-        report = read_report(store.report(kept.number))
+        report = store.read(kept.number)
         titles = {row.id: (row.title, m.id) for m in report.milestones for row in m.checks}
         return {milestone.id: milestone for milestone in report.milestones}, titles
 
@@ -281,15 +283,17 @@ def _name(named: list[Named], row: ClassRow, what: str) -> None:
 def _check_figures(
     name: str, title: str, milestone: str, statuses: Counter[str], graded: int
 ) -> CheckFigures:
-    judged = Counter({s: count for s, count in statuses.items() if s not in UNJUDGED})
-    unjudged = statuses.total() - judged.total()
+    lost = Counter({s: count for s, count in statuses.items() if s not in UNJUDGED})
+    unjudged = statuses.total() - lost.total()
+    judged = graded - unjudged
     return CheckFigures(
         id=name,
         title=title,
         milestone=milestone,
-        lost=judged.total(),
-        rate=judged.total() / max(1, graded - unjudged),
-        statuses=dict(judged.most_common()),
+        lost=lost.total(),
+        judged=judged,
+        rate=lost.total() / max(1, judged),
+        statuses=dict(lost.most_common()),
         unjudged=unjudged,
     )
 
@@ -324,7 +328,7 @@ def _lesson(store: Store, submission: str, misconception: str) -> str | None:
     kept = store.latest_of(submission)
     if kept is None:
         return None
-    rows = read_report(store.report(kept.number)).checks()
+    rows = store.read(kept.number).checks()
     return next((r.lesson for r in rows if r.misconception == misconception and r.lesson), None)
 
 

@@ -19,6 +19,7 @@ from grader.batch.fingerprint import Circumstances
 from grader.batch.folder import GRADEBOOK, REPORTS, STORE
 from grader.errors import InputError
 from grader.intake.text import writable
+from grader.report import Report, read_report
 from grader.report.summary import Summary
 
 LAYOUT = "1"
@@ -32,6 +33,7 @@ CREATE TABLE IF NOT EXISTS submissions (
     student TEXT NOT NULL,
     attempt TEXT NOT NULL,
     late INTEGER NOT NULL,
+    origin TEXT NOT NULL,
     place INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gradings (
@@ -58,7 +60,7 @@ CREATE TRIGGER IF NOT EXISTS gradings_stand BEFORE UPDATE ON gradings
     BEGIN SELECT raise(ABORT, 'gradings are never changed'); END;
 """
 LATEST = """
-SELECT s.submission, s.file, s.student, s.attempt, s.late,
+SELECT s.submission, s.file, s.student, s.attempt, s.late, s.origin,
        g.number, g.digest, g.assignment, g.grader, g.seed, g.summary
 FROM submissions s JOIN gradings g
   ON g.number = (SELECT max(number) FROM gradings WHERE submission = s.submission)
@@ -75,6 +77,7 @@ class Handed:
         student: ids of those who handed it in, with spaces between; "" where nobody says.
         attempt: which attempt it is, where the site tells them apart.
         late: whether the site marks it as late.
+        origin: what tells it from others of the same name.
     """
 
     id: str
@@ -82,6 +85,7 @@ class Handed:
     student: str = ""
     attempt: str = ""
     late: bool = False
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ class Store:
 
     def __init__(self, out: Path, assignment: str | None = None) -> None:
         self.path = out / STORE
-        is_new = not self.path.exists()
+        is_new = not self.path.is_file() or self.path.stat().st_size == 0
         if is_new and assignment is None:
             raise InputError(f"{out} holds no {STORE}: name the --out of a class.")
         if is_new:
@@ -204,13 +208,23 @@ class Store:
         with self._told():
             query = f"{LATEST} WHERE s.submission = ?"
             row = self._connection.execute(query, (writable(submission),)).fetchone()
-        return None if row is None else _kept(row)
+            return None if row is None else _kept(row)
 
     def count(self) -> int:
         """How many gradings there are, earlier ones included."""
         with self._told():
             (count,) = self._connection.execute("SELECT count(*) FROM gradings").fetchone()
         return int(count)
+
+    def origins(self) -> dict[str, str]:
+        """What each id stands for: the origin of its submission."""
+        with self._told():
+            return dict(self._connection.execute("SELECT submission, origin FROM submissions"))
+
+    def read(self, number: int) -> Report:
+        """A grading's report, without marks."""
+        with self._told():
+            return read_report(self.report(number))
 
     def report(self, number: int) -> str:
         """The JSON of a grading's report, without marks."""
@@ -248,16 +262,22 @@ class Store:
     def see(self, handed: list[Handed]) -> None:
         """Note whose the submissions of a run are; others that were seen before come after them."""
         rows = [
-            (*map(writable, (h.id, h.file, h.student, h.attempt)), h.late, place)
+            (
+                *map(writable, (h.id, h.file, h.student, h.attempt)),
+                h.late,
+                writable(h.origin),
+                place,
+            )
             for place, h in enumerate(handed)
         ]
         with self._told(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute("UPDATE submissions SET place = place + ?", (len(rows),))
             self._connection.executemany(
-                "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (submission) "
+                "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (submission) "
                 "DO UPDATE SET file = excluded.file, student = excluded.student, "
-                "attempt = excluded.attempt, late = excluded.late, place = excluded.place",
+                "attempt = excluded.attempt, late = excluded.late, origin = excluded.origin, "
+                "place = excluded.place",
                 rows,
             )
 
@@ -281,6 +301,8 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise InputError(_sentence(self.path, error)) from None
+        except ValueError:
+            raise InputError(_damaged(self.path, "what it holds is no report")) from None
 
 
 def _expect_room(out: Path) -> None:
@@ -295,9 +317,9 @@ def _expect_room(out: Path) -> None:
 
 
 def _kept(row: Any) -> Kept:
-    submission, file, student, attempt, late, number, digest, *circumstances, summary = row
+    submission, file, student, attempt, late, origin, number, digest, *circumstances, summary = row
     return Kept(
-        Handed(submission, file, student, attempt, bool(late)),
+        Handed(submission, file, student, attempt, bool(late), origin),
         number,
         digest,
         Circumstances(*circumstances),
@@ -320,7 +342,11 @@ def _sentence(path: Path, error: sqlite3.Error) -> str:
             return f"{path} cannot be written ({text}): name an --out in a folder of yours."
         case sqlite3.SQLITE_IOERR:
             return f"{path} cannot be read or written, the disk fails ({text}): name another --out."
+    return _damaged(path, text)
+
+
+def _damaged(path: Path, reason: str) -> str:
     return (
-        f"{path} is damaged ({text}): keep a copy of its folder and name another --out; marks.json "
-        "and .secret, copied there first, keep marks and inputs."
+        f"{path} is damaged ({reason}): keep a copy of its folder and name another --out; "
+        "marks.json and .secret, copied there first, keep marks and inputs."
     )

@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from grader.batch.folder import REPORTS, STORE
 from grader.batch.layouts import Entry, Layout, last_attempts, recognise
 from grader.errors import InputError
 from grader.intake import Reading, archives
@@ -29,6 +30,9 @@ class Found:
             "" where nobody says.
         attempt: which attempt counts, where the site tells attempts apart.
         late: whether the site marks it as late.
+        name: the id that it has where no other is called the same.
+        is_there: whether there is anything to grade; not so for a path that does not exist, and a
+            folder that holds no submission.
     """
 
     id: str
@@ -37,12 +41,21 @@ class Found:
     student: str = ""
     attempt: str = ""
     late: bool = False
+    name: str = ""
+    is_there: bool = True
 
     @property
     def file(self) -> str:
         """What it is called on disk."""
         name = next(iter(self.inside.values())) if self.inside else self.path.name
         return os.fsencode(name).decode("utf-8", "replace")
+
+    @property
+    def origin(self) -> str:
+        """What tells it from others of the same name: the folder that it lies in, and its name."""
+        if self.inside:
+            return min(self.inside.values())
+        return "/".join(Path(os.path.abspath(self.path)).parts[-2:])
 
 
 @dataclass
@@ -53,6 +66,7 @@ class Hand:
         found: the submissions, one a student where the site says who that is.
         earlier: ids of students of whom an earlier attempt was left out, once for each.
         ignored: names of files that are no submission, where no course site made the names.
+        links: names of links, which are not followed.
         others: how many files of downloads are no submission.
         sites: the course sites whose downloads were recognised.
     """
@@ -60,6 +74,7 @@ class Hand:
     found: list[Found] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
     others: int = 0
     sites: list[str] = field(default_factory=list)
 
@@ -78,6 +93,7 @@ def survey(paths: list[Path], reading: Reading, out: Path | None = None) -> Hand
 
     Two with the same name get different ids, so that none overwrites the other. A path that is not
     there, or a folder that holds nothing, counts as one submission, so that its report says so.
+    Links in a folder are left out, as are folders that hold the results of a class.
 
     Args:
         paths: files and folders.
@@ -92,25 +108,63 @@ def survey(paths: list[Path], reading: Reading, out: Path | None = None) -> Hand
             unnamed += _downloaded(path, layout, reading, hand)
         elif path.is_dir() and not (path / ".git").exists():
             children = [child for child in sorted(path.iterdir()) if not _is_same(child, out)]
+            hand.links += [child.name for child in children if child.is_symlink()]
+            children = [child for child in children if not child.is_symlink()]
             fitting = [child for child in children if _is_submission(child)]
             hand.ignored += [
                 c.name
                 for c in children
                 if c.is_file() and not c.name.startswith(".") and c not in fitting
             ]
-            unnamed += [Found(child.resolve().name, child) for child in fitting or [path]]
+            unnamed += [Found(child.name, child) for child in fitting]
+            if not fitting:
+                unnamed.append(Found(_name_of(path), path, is_there=False))
         else:
-            unnamed.append(Found(path.resolve().name, path))
-    taken: set[str] = set()
-    for submission in unnamed:
-        name = re.sub(r"[^\w.\-]+", "_", submission.id)[:MAX_NAME] or "submission"
-        number, unique = 1, name
-        while unique.casefold() in taken:
-            number += 1
-            unique = f"{name}-{number}"
-        taken.add(unique.casefold())
-        hand.found.append(replace(submission, id=unique))
+            unnamed.append(Found(_name_of(path), path, is_there=path.exists()))
+    hand.found = with_ids(
+        replace(f, name=re.sub(r"[^\w.\-]+", "_", f.id)[:MAX_NAME] or "submission") for f in unnamed
+    )
     return hand
+
+
+def with_ids(found: Iterable[Found], known: Mapping[str, str] | None = None) -> list[Found]:
+    """Give each submission an id of its own: its name, with a number where that is taken.
+
+    Args:
+        found: the submissions.
+        known: ids that were given earlier, each with the origin of the submission that has it. It
+            keeps its id, whatever else has come to be called the same.
+    """
+    found = list(found)
+    given: dict[tuple[str, str], str] = {}
+    for id_, origin in (known or {}).items():
+        given[_family(id_), origin] = id_
+        given[id_.casefold(), origin] = id_  # its name may end in a number itself
+    kept = {
+        index: given[key]
+        for index, submission in enumerate(found)
+        if (key := (submission.name.casefold(), submission.origin)) in given
+    }
+    taken = {id_.casefold() for id_ in kept.values()}
+    result = []
+    for index, submission in enumerate(found):
+        number, unique = 1, kept.get(index, submission.name)
+        while index not in kept and unique.casefold() in taken:
+            number += 1
+            unique = f"{submission.name}-{number}"
+        taken.add(unique.casefold())
+        result.append(replace(submission, id=unique))
+    return result
+
+
+def _family(id_: str) -> str:
+    """What an id is made from: the name, without the number of those that are called the same."""
+    return re.sub(r"-[0-9]+$", "", id_).casefold()
+
+
+def _name_of(path: Path) -> str:
+    """What a path is called; that of a link is its own."""
+    return Path(os.path.abspath(path)).name
 
 
 def _layout(path: Path, reading: Reading) -> Layout | None:
@@ -172,7 +226,9 @@ def _is_same(path: Path, other: Path | None) -> bool:
 
 
 def _is_submission(path: Path) -> bool:
-    if is_junk(path.name):
+    if is_junk(path.name) or (path / STORE).exists():
+        return False
+    if path.name == REPORTS and (path.parent / STORE).exists():
         return False
     name = path.name.lower()
     return path.is_dir() or ending(name) is not None or name.endswith(archives.ENDINGS)

@@ -140,8 +140,9 @@ def _checks(checks: Sequence[CheckFigures]) -> Table:
         parts = [f"{count} {name.replace('_', ' ')}" for name, count in check.statuses.items()]
         if check.unjudged:
             parts.append(f"{check.unjudged} not judged")
-        rate = f"{check.rate:.0%}"
-        table.add_row(rate, str(check.lost), check.id, Text(check.title), ", ".join(parts))
+        count = f"{check.lost} of {check.judged}"
+        title = Text(check.title)
+        table.add_row(f"{check.rate:.0%}", count, check.id, title, ", ".join(parts))
     if len(checks) > CHECKS:
         table.add_row("", "", f"and {len(checks) - CHECKS} more")
     return table

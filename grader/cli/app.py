@@ -235,14 +235,15 @@ def grade(
                 f"Stopped: {progress.done} of {len(found)} are finished and kept in {out}. The "
                 "same command goes on from there."
             ) from None
-    _show_class(out, len(found), count, time.monotonic() - begun)
+    there = sum(submission.is_there for submission in found)
+    _show_class(out, there, count, time.monotonic() - begun)
     if students is not None:
-        for line in _unmatched(students, out, len(found)):
+        for line in _unmatched(students, out, there):
             errors.print(line, markup=False)
-    missing = [path for path in paths if not path.exists()]
-    for path in missing:
-        errors.print(f"There is no file or folder {path}: check the path.", markup=False)
-    if len(missing) == len(paths) or count.errors:
+    for path in paths:
+        if not path.exists():
+            errors.print(f"There is no file or folder {path}: check the path.", markup=False)
+    if not there or count.errors:
         raise typer.Exit(NOT_GRADED)
 
 
@@ -270,10 +271,14 @@ def _show_class(out: Path, total: int, count: Any, seconds: float) -> None:
     from grader.cli.progress import duration
 
     console = _console(width=120)
-    if total <= MOST_LINES:
+    if 0 < total <= MOST_LINES:
         console.print(class_table(list(islice(read_class(out), total))))
-    print_statistics(class_statistics(out), console)
+    found = class_statistics(out)
+    print_statistics(found, console)
     console.print()
+    if found.submissions > total:
+        others = found.submissions - total
+        console.print(f"{others} more in {out}, from earlier runs, count in all of this.")
     rate = f", {60 * count.graded / seconds:.0f} a minute" if count.graded else ""
     kept = f"{count.kept} unchanged and kept, " if count.kept else ""
     console.print(f"{kept}{count.graded} graded in {duration(seconds)}{rate}.", markup=False)
@@ -287,11 +292,15 @@ def _stoppable() -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    numbers = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        numbers.append(signal.SIGHUP)  # a terminal that is closed; `nohup` has it ignored
+    before = [(number, signal.signal(number, stop)) for number in numbers]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 @app.command()
@@ -679,6 +688,8 @@ def _told(hand: Any) -> Iterator[str]:
         yield f"Earlier attempts, left out: {printable(_listed(hand.earlier))}"
     if hand.ignored:
         yield f"No Python, left out: {printable(', '.join(hand.ignored))}"
+    if hand.links:
+        yield f"Links, left out: {printable(_listed(hand.links))}"
     if hand.others:
         yield f"Files of the download that are no submission, left out: {hand.others}"
 

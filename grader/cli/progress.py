@@ -62,12 +62,18 @@ class ClassProgress(Watcher):
             if row.is_new:
                 width = len(str(self._total))
                 text = f"[{self.done:>{width}}/{self._total}] {class_line(row)}"
-                self._console.print(text, markup=False, soft_wrap=True)
+                self._print(text)
             self._update()
 
     def told(self, sentence: str) -> None:
         """Print what whoever runs it should know."""
-        self._console.print(printable(sentence), markup=False, soft_wrap=True)
+        self._print(printable(sentence))
+
+    def _print(self, text: str) -> None:
+        try:
+            self._console.print(text, markup=False, soft_wrap=True)
+        except OSError:
+            pass  # whoever read it has gone, which is no reason to stop grading
 
     def __enter__(self) -> "ClassProgress":
         if self._bar is not None:

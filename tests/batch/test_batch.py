@@ -108,3 +108,24 @@ def test_every_submission_gets_a_report_whatever_it_is(tmp_path, launcher, assig
     assert book["_cmd.py"]["misconceptions"].startswith("scale-missing")
     assert book["_cmd.py"]["file"] == "'=cmd.py"
     assert not any(cell.startswith("=") for line in book.values() for cell in line.values())
+
+
+def test_links_in_a_folder_are_left_out_and_told(tmp_path):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "a.py").write_text("")
+    (folder / "link.py").symlink_to(folder / "a.py")
+    (folder / "passwd.py").symlink_to("/etc/passwd")
+    (folder / "self").symlink_to(folder)
+    (folder / "gone.py").symlink_to(tmp_path / "gone")
+    with Reading() as reading:
+        hand = survey([folder], reading)
+    assert [f.id for f in hand.found] == ["a.py"]
+    assert hand.links == ["gone.py", "link.py", "passwd.py", "self"]
+
+
+def test_a_link_that_is_named_has_its_own_name(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1")
+    (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
+    (found,) = find_submissions([tmp_path / "link.py"])
+    assert found.id == "link.py"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def little(tmp_path):
 def scheduler():
     """A scheduler without workers; its address."""
     with distributed.LocalCluster(
-        n_workers=0, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=0, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster.scheduler_address
 
@@ -138,6 +139,14 @@ def test_a_worker_with_another_grader_is_refused(tmp_path, little, scheduler, st
 def test_a_cluster_that_cannot_be_reached_is_told(little, monkeypatch):
     monkeypatch.setattr("grader.batch.cluster.CONNECT_SECONDS", 1)
     for address in ("tcp://127.0.0.1:9", "nowhere", "tcp://"):
+        with pytest.raises(InputError, match="cannot be reached"):
+            Cluster(address, Setup.here(little))
+
+
+def test_something_else_that_listens_there_is_told(little, monkeypatch):
+    monkeypatch.setattr("grader.batch.cluster.CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(InputError, match="cannot be reached"):
             Cluster(address, Setup.here(little))
 

@@ -120,7 +120,7 @@ def test_a_whole_tree_that_is_killed_loses_nothing_and_repeats_nothing(run):
     assert list(run.out.rglob("*.tmp")) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_asked_to_stop_says_how_to_go_on(run, number):
     process = run()
     for _ in range(3):

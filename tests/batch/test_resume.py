@@ -361,3 +361,97 @@ def test_a_full_disk_stops_a_run_with_a_sentence_and_keeps_what_is_finished(
     monkeypatch.setattr(Store, "add", real)
     count, seen = graded(folder, little, out)
     assert (count.kept, seen) == (1, ["bob.py", "cem.py"])
+
+
+# which submission is which
+
+
+def marked_by_folder(out):
+    return {row.handed.origin: (row.id, row.summary.score) for row in read_class(out)}
+
+
+def test_an_id_stays_with_its_submission_whatever_else_is_called_the_same(tmp_path, little):
+    first, second = written(tmp_path / "a", hw=WRONG), written(tmp_path / "b", hw=WRONG + "# 2\n")
+    out = tmp_path / "out"
+
+    def grade(*folders):
+        grade_class(find_submissions(list(folders)), little, out, Canned(little))
+
+    grade(first, second)
+    mark_in_class(out, "hw.py", "doubles", Decimal(1), "Hers.")
+    before = marked_by_folder(out)
+    assert before == {"a/hw.py": ("hw.py", 1), "b/hw.py": ("hw.py-2", 0)}
+    for folders in ((second, first), (second,), (first,), (first, second)):
+        grade(*folders)
+        assert marked_by_folder(out) == before, folders
+    assert set(histories(out).values()) == {1}
+
+
+def test_a_newcomer_takes_no_id_that_somebody_has(tmp_path, little):
+    folder, out = written(tmp_path / "class", a_b=WRONG), tmp_path / "out"
+    graded(folder, little, out)
+    mark_in_class(out, "a_b.py", "doubles", Decimal(1), "Hers.")
+    (folder / "a b.py").write_text(WRONG + "# another\n")
+    graded(folder, little, out)
+    assert marked_by_folder(out) == {
+        "class/a_b.py": ("a_b.py", 1),
+        "class/a b.py": ("a_b.py-2", 0),
+    }
+
+
+def test_a_class_in_another_folder_is_the_same_class(tmp_path, little):
+    folder, out = written(tmp_path / "class", ada=RIGHT, bob=WRONG), tmp_path / "out"
+    graded(folder, little, out)
+    folder.rename(tmp_path / "moved")
+    count, seen = graded(tmp_path / "moved", little, out)
+    assert (count.kept, seen) == (2, [])
+    assert len(list(read_class(out))) == 2
+
+
+def test_what_is_not_there_is_no_member_of_the_class(tmp_path, folder, little):
+    out = tmp_path / "out"
+    graded(folder, little, out)
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "typo", tmp_path / "empty"):
+        found = find_submissions([path])
+        count = grade_class(found, little, out, Canned(little))
+        assert count.refused == 1
+        assert load_report(report_file(out, path.name)).status == "refused"
+    assert {row.id for row in read_class(out)} == {"ada.py", "bob.py", "cem.py"}
+
+
+def test_results_among_submissions_are_none(tmp_path, folder, little):
+    graded(folder, little, folder / "results")
+    assert [f.id for f in find_submissions([folder])] == ["ada.py", "bob.py", "cem.py"]
+    graded(folder, little, folder)
+    assert [f.id for f in find_submissions([folder])] == ["ada.py", "bob.py", "cem.py"]
+
+
+def test_an_empty_store_beside_reports_is_not_taken_for_a_new_one(tmp_path, folder, little):
+    out = tmp_path / "out"
+    graded(folder, little, out)
+    (out / STORE).write_bytes(b"")
+    assert "name another --out" in told(folder, little, out)
+
+
+def test_a_store_whose_contents_are_damaged_is_told(tmp_path, folder, little):
+    out = tmp_path / "out"
+    graded(folder, little, out)
+    data = (out / STORE).read_bytes()
+    for what in (b'"milestones":{', b'"schema": '):
+        (out / STORE).write_bytes(data.replace(what, b"\xc3\x28" * (len(what) // 2)))
+        with pytest.raises(InputError, match="damaged"):
+            mark_in_class(out, "ada.py", "doubles", Decimal(1), "")
+    (out / STORE).write_bytes(data)
+    assert graded(folder, little, out)[1] == []
+
+
+def test_a_mark_finds_its_submission_by_the_gradebooks_cell(tmp_path, little):
+    folder, out = tmp_path / "class", tmp_path / "out"
+    folder.mkdir()
+    (folder / "-rf.py").write_text(WRONG)
+    graded(folder, little, out)
+    with open(out / GRADEBOOK, newline="") as file:
+        (line,) = csv.DictReader(file)
+    assert line["submission"] == "'-rf.py"
+    assert mark_in_class(out, line["submission"], "doubles", Decimal(1), "").score == 1

@@ -67,6 +67,17 @@ def test_names_cannot_steer_the_terminal():
     assert "\r" not in text
 
 
+def test_a_stream_that_cannot_be_written_stops_nothing():
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    with ClassProgress(Console(file=Full(), width=120), total=1) as progress:
+        progress.finished(row("a.py"))
+        progress.told("Something to know.")
+    assert progress.done == 1
+
+
 def test_many_that_run_are_counted():
     def many(progress):
         for number in range(9):
