@@ -176,9 +176,12 @@ class Lane:
         return answer
 
     def _last_words(self) -> str:
-        self._words.seek(0, os.SEEK_END)
-        self._words.seek(max(0, self._words.tell() - TOLD))
-        lines = self._words.read().decode("utf-8", "replace").strip().splitlines()
+        try:
+            self._words.seek(0, os.SEEK_END)
+            self._words.seek(max(0, self._words.tell() - TOLD))
+            lines = self._words.read().decode("utf-8", "replace").strip().splitlines()
+        except ValueError:
+            return ""  # it was closed meanwhile
         return f": {lines[-1]}" if lines else ""
 
     def close(self) -> None:

@@ -32,8 +32,11 @@ def run(tmp_path, monkeypatch):
     folder.mkdir()
     for number in range(MANY):
         (folder / f"s{number:02}.py").write_text(f"{SLOW}# {number}\n")
+    # A job in the background is started with these ignored, and keeps that.
+    signals = "signal.signal(signal.SIGINT, signal.default_int_handler); "
+    signals += "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     code = (
-        "import sys; from pathlib import Path; import grader.assignment as a; "
+        f"import signal; {signals}import sys; from pathlib import Path; import grader.assignment as a; "
         f"load = a.load_assignment; a.load_assignment = lambda _: load(Path({str(little.folder)!r}));"
         "from grader.cli import main; main()"
     )
