@@ -277,7 +277,7 @@ def _serve(setup: Setup, tasks: BinaryIO, answers: BinaryIO, own: Path) -> None:
                 text = with_digest(report, submissions.digest).to_json()
                 _write(answers, {"report": text})
 
-            Grader(assignment, launcher, setup.secret).grade_all(submissions, done=done)
+            Grader(assignment, launcher, setup.secret).grade_each(submissions, done)
 
 
 def _folder(setup: Setup, own: Path) -> Path:

@@ -70,16 +70,33 @@ class Grader:
             progress: called with the id of each check before it runs.
             done: called with each report as soon as it is there.
         """
-        from grader.grading.plugin import GradingPlugin, Run
-        from grader.student import Session
-
         reports: list[Report] = []
-        begun = 0.0
 
         def finish(report: Report) -> None:
             reports.append(report)
             if done is not None:
                 done(report)
+
+        self.grade_each(submissions, finish, progress)
+        return reports
+
+    def grade_each(
+        self,
+        submissions: Iterable[tuple[str, Files | Submission | InputError]],
+        done: Callable[[Report], None],
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        """Grade submissions for as long as there are any, in one run of pytest; keeps none.
+
+        Args:
+            submissions: as for `grade_all`.
+            done: called with each report as soon as it is there.
+            progress: called with the id of each check before it runs.
+        """
+        from grader.grading.plugin import GradingPlugin, Run
+        from grader.student import Session
+
+        begun = 0.0
 
         def sessions() -> Iterator[Session]:
             nonlocal begun
@@ -93,20 +110,19 @@ class Grader:
                     )
                     session = Session(submission, self.assignment, self.launcher)
                 except (InputError, RecursionError) as error:
-                    finish(self._refusal(name, files, error, time.monotonic() - begun))
+                    done(self._refusal(name, files, error, time.monotonic() - begun))
                 else:
                     yield session
 
         def scored(run: Run) -> None:
             seconds = time.monotonic() - begun
-            finish(report_of(run, self.assignment, run.session.isolation, seconds))
+            done(report_of(run, self.assignment, run.session.isolation, seconds))
 
         plugin = GradingPlugin(
             self.assignment, self.secret, sessions(), scored, progress or (lambda _: None)
         )
         with Reading() as reading, recursion_limit(DEEP):
             run_pytest(self.assignment, plugin)
-        return reports
 
     def _refusal(
         self,
