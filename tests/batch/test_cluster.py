@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,13 +36,29 @@ def little(tmp_path):
     return make_little(tmp_path / "assignments" / "little")
 
 
+@contextmanager
+def started_scheduler(log):
+    """A scheduler without workers, in a process of its own; that process, and its address."""
+    command = ["-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stderr=output,
+            stdout=output,
+        )
+        try:
+            yield process, _address(log)
+        finally:
+            process.kill()
+            process.wait()
+
+
 @pytest.fixture(scope="module")
-def scheduler():
-    """A scheduler without workers; its address."""
-    with distributed.LocalCluster(
-        n_workers=0, processes=True, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        yield cluster.scheduler_address
+def scheduler(tmp_path_factory):
+    """The address of a scheduler that several tests use."""
+    with started_scheduler(tmp_path_factory.mktemp("scheduler") / "log") as (_, address):
+        yield address
 
 
 @pytest.fixture
@@ -49,9 +66,9 @@ def start(scheduler, tmp_path):
     """Starts workers, which end with the test."""
     started = []
 
-    def start(home=ROOT):
+    def start(home=ROOT, address=scheduler):
         process = subprocess.Popen(
-            [*WORKER, scheduler, "--local-directory", str(tmp_path / "dask")],
+            [*WORKER, address, "--local-directory", str(tmp_path / "dask")],
             env={**os.environ, "PYTHONPATH": str(home)},
             cwd=home,
             stdout=subprocess.DEVNULL,
@@ -163,39 +180,22 @@ def test_a_cluster_without_workers_is_told(tmp_path, little, scheduler, monkeypa
 def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(tmp_path, little, start):
     texts = {f"s{n:02}": SLOW + f"# {n}\n" for n in range(6)}
     folder, out = written(tmp_path / "class", **texts), tmp_path / "out"
-    log = (tmp_path / "log").open("w+")
-    scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=log, stdout=log,
-    )  # fmt: skip
-    try:
-        address = _address(tmp_path / "log")
-        worker = subprocess.Popen(
-            [*WORKER, address, "--local-directory", str(tmp_path / "dask")],
-            env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=log, stdout=log, cwd=ROOT,
-        )  # fmt: skip
-        try:
-            wait_for(address, 1)
+    with started_scheduler(tmp_path / "log") as (process, address):
+        start(address=address)
+        wait_for(address, 1)
 
-            class Ends(Heard):
-                def finished(self, row):
-                    super().finished(row)
-                    if len(self.rows) == 2:
-                        scheduler.kill()
+        class Ends(Heard):
+            def finished(self, row):
+                super().finished(row)
+                if len(self.rows) == 2:
+                    process.kill()
 
-            heard = Ends()
-            with (
-                Cluster(address, Setup.here(little).travelling(little)) as cluster,
-                pytest.raises(InputError, match="what is finished is kept"),
-            ):
-                grade_class(find_submissions([folder]), little, out, cluster, watcher=heard)
-        finally:
-            worker.kill()
-            worker.wait()
-    finally:
-        scheduler.kill()
-        scheduler.wait()
-        log.close()
+        heard = Ends()
+        with (
+            Cluster(address, Setup.here(little).travelling(little)) as cluster,
+            pytest.raises(InputError, match="what is finished is kept"),
+        ):
+            grade_class(find_submissions([folder]), little, out, cluster, watcher=heard)
     assert 2 <= len(gradings(out)) < 6
 
 
