@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from grader.batch.watcher import Watcher
-from grader.intake import Note
+from grader.errors import InputError
+from grader.intake import Note, Reading, Submission
 from grader.report import Report, read_report
 
 
@@ -85,3 +86,11 @@ class Executor(abc.ABC):
 def with_digest(report: Report, digest: str) -> Report:
     """The report with its submission's digest, also where that could not be read."""
     return report.model_copy(update={"digest": report.digest or digest})
+
+
+def read_task(task: Task, reading: Reading) -> Submission | InputError:
+    """A task's submission, or why it cannot be read as one."""
+    try:
+        return reading.read(task.files, task.id, notes=task.notes)
+    except InputError as error:
+        return error

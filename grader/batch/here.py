@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from grader.assignment import Assignment
-from grader.batch.executor import Executor, Result, Task, with_digest
+from grader.batch.executor import Executor, Result, Task, read_task, with_digest
 from grader.batch.watcher import Watcher
-from grader.errors import InputError
 from grader.grading import Grader
-from grader.intake import Reading, Submission
+from grader.intake import Reading
 from grader.worker.client import Launcher
 
 
@@ -30,10 +29,5 @@ class Here(Executor):
         with Reading() as reading:
             for task in tasks:
                 watcher.begun(task.id)
-                submission: Submission | InputError
-                try:
-                    submission = reading.read(task.files, task.id, notes=task.notes)
-                except InputError as error:
-                    submission = error
-                (report,) = self._grader.grade_all([(task.id, submission)])
+                (report,) = self._grader.grade_all([(task.id, read_task(task, reading))])
                 yield Result(task, with_digest(report, task.digest).to_json())

@@ -6,7 +6,6 @@ It reads lines of JSON from its standard input, first how to grade, then a task 
 line for each to its standard output. `Lane` is the other end.
 """
 
-import base64
 import dataclasses
 import json
 import os
@@ -21,10 +20,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from grader.assignment import Assignment, load_assignment
-from grader.batch.executor import Task, with_digest
+from grader.batch.executor import Task, read_task, with_digest
 from grader.batch.fingerprint import assignment_files
 from grader.errors import AssignmentError, GraderError, InputError
-from grader.intake import Location, Note, Reading, Submission
+from grader.intake import Reading, Submission
+from grader.intake.files import Gathered
+from grader.intake.reading import packed, packed_files, unpacked, unpacked_files
 from grader.report import Report
 from grader.sandbox import Isolation
 
@@ -74,14 +75,14 @@ class Setup:
 
     def to_line(self) -> bytes:
         """A line of JSON."""
-        values = {**dataclasses.asdict(self), "files": _packed(self.files)}
+        values = {**dataclasses.asdict(self), "files": packed_files(self.files)}
         return json.dumps(values).encode() + b"\n"
 
     @classmethod
     def of_line(cls, line: bytes) -> "Setup":
         """What `to_line` wrote."""
         values = json.loads(line)
-        return cls(**{**values, "files": _unpacked(values["files"])})
+        return cls(**{**values, "files": unpacked_files(values["files"])})
 
 
 class Lane:
@@ -204,36 +205,15 @@ class Lane:
         self.close()
 
 
-def _packed(files: Mapping[str, bytes]) -> dict[str, str]:
-    return {path: base64.b64encode(data).decode() for path, data in files.items()}
-
-
-def _unpacked(files: Mapping[str, str]) -> dict[str, bytes]:
-    return {path: base64.b64decode(data) for path, data in files.items()}
-
-
 def _task_line(task: Task) -> bytes:
-    values = {
-        "id": task.id,
-        "digest": task.digest,
-        "files": _packed(task.files),
-        "notes": [dataclasses.asdict(note) for note in task.notes],
-    }
-    return json.dumps(values).encode() + b"\n"
+    given = packed(Gathered(task.files, task.notes))
+    return json.dumps({"id": task.id, "digest": task.digest, **given}).encode() + b"\n"
 
 
 def _task_of(line: bytes) -> Task:
     values = json.loads(line)
-    notes = tuple(
-        Note(
-            note["kind"],
-            note["message"],
-            note["location"] and Location(**note["location"]),
-            tuple(note["defines"]),
-        )
-        for note in values["notes"]
-    )
-    return Task(values["id"], values["digest"], _unpacked(values["files"]), notes)
+    given = unpacked(values)
+    return Task(values["id"], values["digest"], given.files, given.notes)
 
 
 # the process
@@ -307,10 +287,7 @@ class _Submissions:
         for line in self._tasks:
             task = _task_of(line)
             self.digest = task.digest
-            try:
-                yield task.id, self._reading.read(task.files, task.id, notes=task.notes)
-            except InputError as error:
-                yield task.id, error
+            yield task.id, read_task(task, self._reading)
 
 
 def _write(answers: BinaryIO, answer: dict[str, Any]) -> None:

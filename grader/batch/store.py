@@ -144,7 +144,9 @@ class Store:
         if is_new:
             _expect_room(out)
         with self._told():
-            self._connection = self._connect(reads=assignment is None)
+            self._connection = (
+                self._connect() if assignment is not None else self._connect_to_read()
+            )
         try:
             with self._told():
                 self._expect_layout(assignment)
@@ -152,10 +154,8 @@ class Store:
             self._connection.close()
             raise
 
-    def _connect(self, reads: bool) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         # isolation_level None: a statement is a transaction, unless one is begun.
-        if reads:
-            return self._connect_to_read()
         connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a power cut takes back no row
@@ -209,12 +209,6 @@ class Store:
             query = f"{LATEST} WHERE s.submission = ?"
             row = self._connection.execute(query, (writable(submission),)).fetchone()
             return None if row is None else _kept(row)
-
-    def count(self) -> int:
-        """How many gradings there are, earlier ones included."""
-        with self._told():
-            (count,) = self._connection.execute("SELECT count(*) FROM gradings").fetchone()
-        return int(count)
 
     def origins(self) -> dict[str, str]:
         """What each id stands for: the origin of its submission."""

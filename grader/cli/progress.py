@@ -6,7 +6,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from grader.batch import ClassRow, Watcher
+from grader.batch import ClassRow, Count, Watcher
 from grader.batch.terminal import class_line
 from grader.report.terminal import printable
 
@@ -25,9 +25,9 @@ class ClassProgress(Watcher):
         self._console = console
         self._total = total
         self._lock = threading.Lock()
-        self._running: dict[str, float] = {}
+        self._running: list[str] = []
         self._first: float | None = None  # when grading began, which is after the start-up
-        self.graded = self.kept = self.failed = 0
+        self._count = Count()
         self._bar: Progress | None = None
         if console.is_terminal:
             self._bar = Progress(
@@ -42,27 +42,24 @@ class ClassProgress(Watcher):
     @property
     def done(self) -> int:
         """How many have a report."""
-        return self.graded + self.kept
+        return self._count.finished
 
     def begun(self, submission: str) -> None:
         """Name a submission among those that run."""
         with self._lock:
-            now = time.monotonic()
-            self._first = self._first or now
-            self._running[submission] = now
+            self._first = self._first or time.monotonic()
+            self._running.append(submission)
             self._update()
 
     def finished(self, row: ClassRow) -> None:
         """Count a submission; what was graded now gets a line."""
         with self._lock:
-            self._running.pop(row.id, None)
-            self.graded += row.is_new
-            self.kept += not row.is_new
-            self.failed += row.summary.status != "graded"
+            if row.id in self._running:
+                self._running.remove(row.id)
+            self._count.add(row)
             if row.is_new:
                 width = len(str(self._total))
-                text = f"[{self.done:>{width}}/{self._total}] {class_line(row)}"
-                self._print(text)
+                self._print(f"[{self.done:>{width}}/{self._total}] {class_line(row)}")
             self._update()
 
     def told(self, sentence: str) -> None:
@@ -91,12 +88,13 @@ class ClassProgress(Watcher):
     def _told(self) -> str:
         """Done, failed, rate, time left, and what runs."""
         parts = [f"{self.done}/{self._total}"]
-        if self.kept:
-            parts.append(f"{self.kept} unchanged")
-        if self.failed:
-            parts.append(f"{self.failed} not graded")
-        if self.graded and self._first is not None:
-            each = (time.monotonic() - self._first) / self.graded
+        count = self._count
+        if count.kept:
+            parts.append(f"{count.kept} unchanged")
+        if count.refused or count.errors:
+            parts.append(f"{count.refused + count.errors} not graded")
+        if count.graded and self._first is not None:
+            each = (time.monotonic() - self._first) / count.graded
             left = each * (self._total - self.done)
             parts.append(f"{60 / each:.0f} a minute, {duration(left)} left")
         running = [printable(name) for name in self._running]

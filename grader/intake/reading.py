@@ -62,8 +62,7 @@ class Reading:
         """
         request = {"name": writable(name), "gather": True, "inside": inside and dict(inside)}
         answer = self._send({**request, **_place(path)})()
-        files = {file: base64.b64decode(data) for file, data in answer["files"].items()}
-        return Gathered(files, tuple(_note(note) for note in answer["notes"])), answer["digest"]
+        return unpacked(answer), answer["digest"]
 
     def begin(
         self,
@@ -92,10 +91,7 @@ class Reading:
         if isinstance(what, Path):
             request |= {"neighbours": neighbours, **_place(what)}
         else:
-            request["files"] = {
-                path: base64.b64encode(data).decode() for path, data in what.items()
-            }
-            request["notes"] = [dataclasses.asdict(note) for note in notes]
+            request |= packed(Gathered(dict(what), tuple(notes)))
         answer = self._send(request)
         return lambda: _submission(answer())
 
@@ -209,6 +205,29 @@ def _submission(answer: dict[str, Any]) -> Submission:
     )
 
 
+def packed_files(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Files' contents as JSON has them; `unpacked_files` is the way back."""
+    return {path: base64.b64encode(data).decode() for path, data in files.items()}
+
+
+def unpacked_files(files: Mapping[str, str]) -> dict[str, bytes]:
+    """What `packed_files` made JSON of."""
+    return {path: base64.b64decode(data) for path, data in files.items()}
+
+
+def packed(gathered: Gathered) -> dict[str, Any]:
+    """Files and notes as JSON has them; `unpacked` is the way back."""
+    return {
+        "files": packed_files(gathered.files),
+        "notes": [dataclasses.asdict(note) for note in gathered.notes],
+    }
+
+
+def unpacked(values: Mapping[str, Any]) -> Gathered:
+    """What `packed` made JSON of."""
+    return Gathered(unpacked_files(values["files"]), tuple(map(_note, values["notes"])))
+
+
 def _note(note: dict[str, Any]) -> Note:
     place = note["location"]
     return Note(note["kind"], note["message"], place and Location(**place), tuple(note["defines"]))
@@ -236,11 +255,11 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             if "metadata" in request:
                 return {"submitters": gradescope_submitters(path, request["metadata"])}
             if "files" in request:
-                files = {p: base64.b64decode(data) for p, data in request["files"].items()}
-                notes = [_note(note) for note in request["notes"]]
-                return dataclasses.asdict(read(files, request["name"], notes))
+                given = unpacked(request)
+                return dataclasses.asdict(read(given.files, request["name"], given.notes))
             if "gather" in request:
-                return _gathered(collect(path, request["inside"]))
+                found = collect(path, request["inside"])
+                return {**packed(found), "digest": digest(found.files)}
             if request["neighbours"] and path.is_file() and ending(path.name):
                 gathered = with_neighbours(path)
             else:
@@ -253,14 +272,6 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     except InputError as error:
         place = {"file": error.file, "line": error.line, "cell": error.cell}
         return {"refused": {"message": writable(str(error)), **place}}
-
-
-def _gathered(gathered: Gathered) -> dict[str, Any]:
-    return {
-        "files": {path: base64.b64encode(data).decode() for path, data in gathered.files.items()},
-        "notes": [dataclasses.asdict(note) for note in gathered.notes],
-        "digest": digest(gathered.files),
-    }
 
 
 def _limit_memory() -> None:
