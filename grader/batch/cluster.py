@@ -5,12 +5,14 @@ the lanes' sandboxes only. What travels is the assignment's files, once to each 
 submission's bytes; a report's JSON comes back.
 """
 
+import gc
 import logging
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,7 @@ from grader.errors import GraderError, InputError
 CONNECT_SECONDS = 15
 WORKERS_SECONDS = 300.0  # for a cluster to get a worker that can be used
 LOOK_SECONDS = 2.0  # between looks at which workers there are
+ANSWER_SECONDS = 60.0  # for the scheduler to answer; dask itself would wait for good
 AHEAD = 1  # submissions that wait for each thread of a worker
 
 
@@ -138,7 +141,12 @@ class Cluster(Executor):
             raise error  # such as a worker's machine without a sandbox
         if error is not None:
             return Result(sent.task, None, f"{type(error).__name__} on the cluster: {error}", TRIES)
-        answer: Answer = future.result()
+        try:
+            answer: Answer = future.result(timeout=ANSWER_SECONDS)
+        except (OSError, TimeoutError, CancelledError):  # it was lost on its way here
+            self._expect_cluster()
+            self._again.append(sent.task)
+            return None
         if not answer.is_prepared:  # it was started anew under its old address
             self._used.clear()  # so that all are prepared again
             self._again.append(sent.task)
@@ -183,11 +191,7 @@ class Cluster(Executor):
         """See which workers there are, and have new ones prepared."""
         self._looked = time.monotonic()
         try:
-            threads: dict[str, int] = self._client.nthreads()
-            new = [a for a in threads if a not in self._used and a not in self._refused]
-            found = self._client.run(
-                prepare, self._key, self._setup, workers=new, on_error="return"
-            ) if new else {}  # fmt: skip
+            threads, found = _within(ANSWER_SECONDS, self._survey)
         except (OSError, TimeoutError, ValueError):
             self._expect_cluster()
             return  # a worker went away meanwhile: the next look will tell
@@ -206,6 +210,16 @@ class Cluster(Executor):
         }  # fmt: skip
         self._was_used = self._was_used or bool(self._used)
 
+    def _survey(self) -> tuple[dict[str, int], dict[str, Any]]:
+        """The workers, each with its threads, and what new ones say that are prepared."""
+        threads: dict[str, int] = self._client.nthreads()
+        new = [a for a in threads if a not in self._used and a not in self._refused]
+        if not new:
+            return threads, {}
+        return threads, self._client.run(
+            prepare, self._key, self._setup, workers=new, on_error="return"
+        )
+
     def _expect_cluster(self) -> None:
         """Raise InputError where the cluster is gone."""
         if self._client.status != "running":
@@ -216,14 +230,19 @@ class Cluster(Executor):
 
     def close(self) -> None:
         """Have the workers end their lanes, and leave the cluster."""
-        for future in list(self._sent):
-            future.cancel()
         try:
-            if self._client.status == "running" and self._used:
-                self._client.run(forget, self._key, workers=list(self._used), on_error="ignore")
+            _within(ANSWER_SECONDS, self._leave)
         except (OSError, TimeoutError, ValueError):
             pass  # the workers are gone, and their lanes with them
-        self._client.close(timeout=5)
+
+    def _leave(self) -> None:
+        try:
+            for future in list(self._sent):
+                future.cancel()
+            if self._client.status == "running" and self._used:
+                self._client.run(forget, self._key, workers=list(self._used), on_error="ignore")
+        finally:
+            self._client.close(timeout=5)
 
 
 def _connect(address: str) -> Any:
@@ -236,27 +255,47 @@ def _connect(address: str) -> Any:
         ) from None
     for name in ("distributed", "asyncio", "tornado"):  # what they say is said in a sentence here
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def connect() -> None:
+    def connect() -> Any:
         try:
-            client = Client(  # type: ignore[no-untyped-call]
+            return Client(  # type: ignore[no-untyped-call]
                 address, timeout=CONNECT_SECONDS, set_as_default=False
             )
-            found.put(client)
         except Exception as error:
-            found.put(error)
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        # A client that could not connect is ended by its finaliser alone, which waits for good
+        # where it runs while another client starts: so it runs now.
+        gc.collect()
+        return reason
 
     # dask's own limit is for connecting, and something else may listen there and say nothing.
-    threading.Thread(target=connect, daemon=True).start()
     try:
-        client = found.get(timeout=2 * CONNECT_SECONDS)
-    except queue.Empty:
-        client = InputError("what listens there is no scheduler")
-    if isinstance(client, Exception):
-        reason = str(client).splitlines()[0] if str(client) else type(client).__name__
-        raise InputError(f"The cluster at {address} cannot be reached: {reason}.")
+        client = _within(2 * CONNECT_SECONDS, connect)
+    except TimeoutError:
+        client = "what listens there is no scheduler"
+    if isinstance(client, str):
+        raise InputError(f"The cluster at {address} cannot be reached: {client}.")
     return client
+
+
+def _within(seconds: float, call: Callable[[], Any]) -> Any:
+    """What a call returns or raises, or TimeoutError where it takes longer; it then goes on."""
+    found: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            found.put((call(), None))
+        except BaseException as error:
+            found.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        value, error = found.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return value
 
 
 # on a worker

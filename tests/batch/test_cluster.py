@@ -1,5 +1,6 @@
 """A dask cluster of separate processes: what is lost, what is refused, and that nothing else is."""
 
+import gc
 import os
 import shutil
 import signal
@@ -27,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOW = "import time\n\ndef f(x):\n    time.sleep(0.3)\n    return 2 * x\n"
 WORKER = [
     sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard",
-    "--no-nanny", "--death-timeout", "60",
+    "--no-nanny", "--death-timeout", "60", "--host", "127.0.0.1",
 ]  # fmt: skip
 
 
@@ -39,7 +40,10 @@ def little(tmp_path):
 @contextmanager
 def started_scheduler(log):
     """A scheduler without workers, in a process of its own; that process, and its address."""
-    command = ["-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    command = [
+        "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+        "--no-dashboard",
+    ]  # fmt: skip
     with log.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, *command],
@@ -153,11 +157,46 @@ def test_a_worker_with_another_grader_is_refused(tmp_path, little, scheduler, st
         assert cluster.width == 1
 
 
+def test_an_answer_that_is_lost_on_its_way_is_asked_for_again(
+    tmp_path, little, scheduler, start, monkeypatch
+):
+    result, waits = distributed.Future.result, []
+
+    def lost_at_first(future, timeout=None):
+        waits.append(timeout)
+        if len(waits) == 1:
+            raise TimeoutError
+        return result(future, timeout)
+
+    monkeypatch.setattr(distributed.Future, "result", lost_at_first)
+    folder, out = written(tmp_path / "class", a=RIGHT, b=WRONG), tmp_path / "out"
+    start()
+    wait_for(scheduler, 1)
+    with Cluster(scheduler, Setup.here(little).travelling(little)) as cluster:
+        assert grade_class(find_submissions([folder]), little, out, cluster).graded == 2
+    assert sorted(gradings(out)) == ["a.py", "b.py"]
+    assert len(waits) == 3
+    assert None not in waits
+
+
+def test_a_scheduler_that_says_nothing_more_is_not_waited_for(scheduler, little, monkeypatch):
+    monkeypatch.setattr("grader.batch.cluster.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("grader.batch.cluster.WORKERS_SECONDS", 1)
+    begun = time.monotonic()
+    with Cluster(scheduler, Setup.here(little)) as cluster:
+        monkeypatch.setattr(cluster._client, "nthreads", lambda: time.sleep(60))
+        with pytest.raises(InputError, match="has no workers"):
+            list(cluster.run(iter([]), Heard()))
+    assert time.monotonic() - begun < 30
+
+
 def test_a_cluster_that_cannot_be_reached_is_told(little, monkeypatch):
     monkeypatch.setattr("grader.batch.cluster.CONNECT_SECONDS", 1)
     for address in ("tcp://127.0.0.1:9", "nowhere", "tcp://"):
         with pytest.raises(InputError, match="cannot be reached"):
             Cluster(address, Setup.here(little))
+        clients = [each for each in gc.get_objects() if type(each) is distributed.Client]
+        assert {client.status for client in clients} <= {"closed"}
 
 
 def test_something_else_that_listens_there_is_told(little, monkeypatch):
