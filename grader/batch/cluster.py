@@ -12,9 +12,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from grader.batch.executor import Executor, Result, Task
 from grader.batch.fingerprint import grader_version
@@ -28,6 +28,7 @@ WORKERS_SECONDS = 300.0  # for a cluster to get a worker that can be used
 LOOK_SECONDS = 2.0  # between looks at which workers there are
 ANSWER_SECONDS = 60.0  # for the scheduler to answer; dask itself would wait for good
 AHEAD = 1  # submissions that wait for each thread of a worker
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -266,36 +267,29 @@ def _connect(address: str) -> Any:
         # A client that could not connect is ended by its finaliser alone, which waits for good
         # where it runs while another client starts: so it runs now.
         gc.collect()
-        return reason
+        raise InputError(f"The cluster at {address} cannot be reached: {reason}.")
 
     # dask's own limit is for connecting, and something else may listen there and say nothing.
     try:
-        client = _within(2 * CONNECT_SECONDS, connect)
+        return _within(2 * CONNECT_SECONDS, connect)
     except TimeoutError:
-        client = "what listens there is no scheduler"
-    if isinstance(client, str):
-        raise InputError(f"The cluster at {address} cannot be reached: {client}.")
-    return client
+        raise InputError(
+            f"The cluster at {address} cannot be reached: what listens there is no scheduler."
+        ) from None
 
 
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
+def _within(seconds: float, call: Callable[[], T]) -> T:
     """What a call returns or raises, or TimeoutError where it takes longer; it then goes on."""
-    found: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+    found: Future[T] = Future()
 
     def run() -> None:
         try:
-            found.put((call(), None))
+            found.set_result(call())
         except BaseException as error:
-            found.put((None, error))
+            found.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    try:
-        value, error = found.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError from None
-    if error is not None:
-        raise error
-    return value
+    return found.result(seconds)
 
 
 # on a worker

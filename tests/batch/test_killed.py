@@ -109,7 +109,7 @@ def test_a_whole_tree_that_is_killed_loses_nothing_and_repeats_nothing(run):
                 pass
         process.wait()
     kept, before, secret = gradings(run.out), texts(run.out), class_secret(run.out)
-    assert 5 <= len(kept) <= MANY
+    assert 5 <= len(kept) < MANY
     assert len(set(kept)) == len(kept)
     for text in before.values():
         assert read_report(text).code_is_right
@@ -132,7 +132,7 @@ def test_a_run_that_is_asked_to_stop_says_how_to_go_on(run, number):
     process.send_signal(number)
     begun = time.monotonic()
     _, errors = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < 10
     assert process.returncode == 130
     told = errors.strip().splitlines()[-1]
     found = re.fullmatch(
