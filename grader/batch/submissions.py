@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from grader.batch.layouts import Entry, Layout, last_attempts, recognise
 from grader.errors import InputError
 from grader.intake import Reading, archives
 from grader.intake.files import ending, is_junk
+from grader.intake.text import writable
 
 MAX_NAME = 80  # characters, so that a file's name stays below 255 bytes whatever its script
 MAX_LISTED = 200_000  # files of a folder that are looked at to recognise a download
@@ -54,8 +56,8 @@ class Found:
     def origin(self) -> str:
         """What tells it from others of the same name: the folder that it lies in, and its name."""
         if self.inside:
-            return min(self.inside.values())
-        return "/".join(Path(os.path.abspath(self.path)).parts[-2:])
+            return writable(min(self.inside.values()))
+        return writable("/".join(Path(os.path.abspath(self.path)).parts[-2:]))
 
 
 @dataclass
@@ -136,16 +138,20 @@ def with_ids(found: Iterable[Found], known: Mapping[str, str] | None = None) -> 
             keeps its id, whatever else has come to be called the same.
     """
     found = list(found)
-    given: dict[tuple[str, str], str] = {}
+    earlier: defaultdict[str, list[str]] = defaultdict(list)
     for id_, origin in (known or {}).items():
-        given[_family(id_), origin] = id_
-        given[id_.casefold(), origin] = id_  # its name may end in a number itself
-    kept = {
-        index: given[key]
-        for index, submission in enumerate(found)
-        if (key := (submission.name.casefold(), submission.origin)) in given
-    }
-    taken = {id_.casefold() for id_ in kept.values()}
+        earlier[origin].append(id_)
+    kept: dict[int, str] = {}
+    taken: set[str] = set()
+    for index, submission in enumerate(found):
+        ids = [
+            id_
+            for id_ in earlier[submission.origin]
+            if _is_made_from(id_, submission.name) and id_.casefold() not in taken
+        ]
+        if ids:
+            kept[index] = min(ids, key=len)  # its name, or that with the lowest number
+            taken.add(kept[index].casefold())
     result = []
     for index, submission in enumerate(found):
         number, unique = 1, kept.get(index, submission.name)
@@ -157,9 +163,9 @@ def with_ids(found: Iterable[Found], known: Mapping[str, str] | None = None) -> 
     return result
 
 
-def _family(id_: str) -> str:
-    """What an id is made from: the name, without the number of those that are called the same."""
-    return re.sub(r"-[0-9]+$", "", id_).casefold()
+def _is_made_from(id_: str, name: str) -> bool:
+    """Whether an id is a name, or that with the number of one that is called the same."""
+    return re.fullmatch(rf"{re.escape(name)}(-[0-9]+)?", id_, re.IGNORECASE) is not None
 
 
 def _name_of(path: Path) -> str:

@@ -370,8 +370,10 @@ def marked_by_folder(out):
     return {row.handed.origin: (row.id, row.summary.score) for row in read_class(out)}
 
 
-def test_an_id_stays_with_its_submission_whatever_else_is_called_the_same(tmp_path, little):
-    first, second = written(tmp_path / "a", hw=WRONG), written(tmp_path / "b", hw=WRONG + "# 2\n")
+@pytest.mark.parametrize("odd", ["", "\udcff"])  # a byte that is no character, as names may have
+def test_an_id_stays_with_its_submission_whatever_else_is_called_the_same(tmp_path, little, odd):
+    first = written(tmp_path / f"a{odd}", hw=WRONG)
+    second = written(tmp_path / f"b{odd}", hw=WRONG + "# 2\n")
     out = tmp_path / "out"
 
     def grade(*folders):
@@ -380,11 +382,23 @@ def test_an_id_stays_with_its_submission_whatever_else_is_called_the_same(tmp_pa
     grade(first, second)
     mark_in_class(out, "hw.py", "doubles", Decimal(1), "Hers.")
     before = marked_by_folder(out)
-    assert before == {"a/hw.py": ("hw.py", 1), "b/hw.py": ("hw.py-2", 0)}
+    shown = odd and "\\udcff"
+    assert before == {f"a{shown}/hw.py": ("hw.py", 1), f"b{shown}/hw.py": ("hw.py-2", 0)}
     for folders in ((second, first), (second,), (first,), (first, second)):
         grade(*folders)
         assert marked_by_folder(out) == before, folders
     assert set(histories(out).values()) == {1}
+
+
+def test_submissions_of_the_same_folders_name_keep_ids_of_their_own(tmp_path, little):
+    folders = [written(tmp_path / f"{n}" / "class", hw=f"{WRONG}# {n}\n") for n in range(12)]
+    out = tmp_path / "out"
+    for grading in range(3):
+        executor = Canned(little)
+        grade_class(find_submissions(folders), little, out, executor)
+        ids = [row.id for row in read_class(out)]
+        assert ids == ["hw.py", *(f"hw.py-{n}" for n in range(2, 13))]
+        assert executor.seen == ([] if grading else ids)
 
 
 def test_a_newcomer_takes_no_id_that_somebody_has(tmp_path, little):
