@@ -113,12 +113,14 @@ def class_secret(out: Path) -> str:
     return made
 
 
-def write_atomically(path: Path, text: str, mode: int = 0o666, outlasts_power: bool = True) -> None:
+def write_atomically(
+    path: Path, content: str | bytes, mode: int = 0o666, outlasts_power: bool = True
+) -> None:
     """Write a file so that it is there whole, or not at all, whatever ends this process.
 
     Args:
         path: the file, which is replaced.
-        text: what is in it.
+        content: what is in it; text is written in UTF-8.
         mode: who may read it, as far as the process's mask allows.
         outlasts_power: whether it has to be on the disk when this returns, so that a power cut
             changes nothing either; not where it can be made anew, since that takes milliseconds.
@@ -129,8 +131,9 @@ def write_atomically(path: Path, text: str, mode: int = 0o666, outlasts_power: b
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        data = content.encode() if isinstance(content, str) else content
+        with open(descriptor, "wb") as file:
+            file.write(data)
             if outlasts_power:
                 file.flush()
                 os.fsync(file.fileno())

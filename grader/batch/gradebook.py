@@ -12,8 +12,9 @@ from grader.batch.store import Handed, Kept, Store
 from grader.errors import InputError
 from grader.grading.marks import Marks, load_marks, make_mark, with_marks
 from grader.report import Report, read_report
+from grader.report.cells import cell
 from grader.report.summary import Summary, summarise
-from grader.report.terminal import points, printable
+from grader.report.terminal import points
 
 WHOSE = ("file", "student", "attempt", "late")  # columns that say what was handed in, and by whom
 
@@ -190,7 +191,7 @@ def write_gradebook(out: Path, rows: Iterable[ClassRow]) -> None:
             writer.writerow(_header(milestones))
         writer.writerow(
             [
-                *map(_cell, (handed.id, handed.file, handed.student, handed.attempt)),
+                *map(cell, (handed.id, handed.file, handed.student, handed.attempt)),
                 "late" if handed.late else "",
                 summary.status,
                 points(summary.score),
@@ -198,7 +199,7 @@ def write_gradebook(out: Path, rows: Iterable[ClassRow]) -> None:
                 *(points(summary.milestones.get(name, Decimal(0))) for name in milestones),
                 summary.review,
                 " ".join(summary.misconceptions),
-                _cell(summary.remark),
+                cell(summary.remark),
             ]
         )
     if not milestones:
@@ -209,14 +210,3 @@ def write_gradebook(out: Path, rows: Iterable[ClassRow]) -> None:
 def _header(milestones: Sequence[str]) -> list[str]:
     scores = ("status", "score", "max_score", *milestones)
     return ["submission", *WHOSE, *scores, "review", "misconceptions", "remark"]
-
-
-def _cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula, and no reader of CSV for the end of a line."""
-    text = printable(text).replace("\n", "\\n")
-    return f"'{text}" if _is_formula(text) else text
-
-
-def _is_formula(text: str) -> bool:
-    """Whether a spreadsheet takes a text for a formula, quotes before it aside."""
-    return text.lstrip("'").startswith(("=", "+", "-", "@", "\t"))

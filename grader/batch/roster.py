@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,15 +64,25 @@ class Roster:
         rows: the students, in the file's order.
         ambiguous: ids that stand for more than one row, so that they find none.
         without_id: the lines that name somebody but hold no id.
+        headers: the columns, in the file's order.
+        others: the lines of Canvas that are no student, such as the points that are possible.
     """
 
-    def __init__(self, rows: list[tuple[list[str], dict[str, str]]], without_id: list[int]) -> None:
+    def __init__(
+        self,
+        rows: list[tuple[list[str], dict[str, str]]],
+        without_id: list[int],
+        headers: Sequence[str] = (),
+        others: Sequence[dict[str, str]] = (),
+    ) -> None:
         holders: dict[str, set[int]] = {}
         for number, (ids, _) in enumerate(rows):
             for value in ids:
                 holders.setdefault(_plain(value), set()).add(number)
         self.ambiguous = sorted(value for value, of in holders.items() if len(of) > 1)
         self.without_id = without_id
+        self.headers = tuple(headers)
+        self.others = tuple(others)
         self.rows = [
             Row(next((i for i in ids if len(holders[_plain(i)]) == 1), ids[0]), columns)
             for ids, columns in rows
@@ -110,14 +121,18 @@ class Roster:
             )
         rows: list[tuple[list[str], dict[str, str]]] = []
         without_id = []
+        others = []
         seen = set()
         for (line, _), row in zip(body, cells, strict=True):
             columns: dict[str, str] = {}
             for header, value in zip(headers, row, strict=True):
                 columns.setdefault(header, value)
-            if tuple(row) in seen or _is_no_student(columns):
+            if tuple(row) in seen:
                 continue
             seen.add(tuple(row))
+            if _is_no_student(columns):
+                others.append(columns)
+                continue
             ids = [value for value in (_id(row[column]) for column in order) if value]
             if ids:
                 rows.append((ids, columns))
@@ -125,7 +140,7 @@ class Roster:
                 without_id.append(line)
         if not rows:
             raise InputError(f"{name} holds no id of any student: export it again.")
-        return cls(rows, without_id)
+        return cls(rows, without_id, headers, others)
 
     def find(self, student: str) -> Row | None:
         """The row that holds an id, or None where none does, or more than one.

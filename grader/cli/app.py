@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -34,6 +34,8 @@ AssignmentOption = Annotated[
     str | None,
     typer.Option("--assignment", "-a", metavar="ID", help="Which one; else it is recognised."),
 ]
+
+AssignmentArgument = Annotated[str, typer.Argument(metavar="ID", help="The assignment.")]
 
 
 class Stopped(GraderError):
@@ -129,13 +131,38 @@ def check(
         str | None,
         typer.Option("--json", metavar="FILE", help="Write the report as JSON; - for the output."),
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", help="What all of it may take at most."),
+    ] = None,
+    unattended: Annotated[
+        bool,
+        typer.Option(
+            "--unattended",
+            help="For machines: always write a report, never ask, run nothing without a sandbox.",
+        ),
+    ] = False,
+    at_least: Annotated[
+        str | None,
+        typer.Option(
+            "--at-least",
+            metavar="LEVEL",
+            help="With --unattended: the least isolation that will do; else limits.",
+        ),
+    ] = None,
     isolation: IsolationOption = None,
 ) -> None:
     """Grade one submission and show what to mend."""
+    from grader.cli.unattended import limited
     from grader.intake import Reading
     from grader.worker.client import make_launcher
 
     level = _isolation(isolation)
+    if unattended:
+        least = _isolation(at_least)
+        _check_unattended(path, assignment, milestone, json_file, timeout, level, least)
+    if at_least is not None:
+        raise InputError("--at-least goes with --unattended.")
     if not path.exists():
         raise InputError(f"There is no file or folder {path}: check the path.")
     if json_file not in (None, "-"):
@@ -148,6 +175,7 @@ def check(
 
         submission = read()
         chosen = load_assignment(assignment) if assignment else recognise(submission)
+        chosen = limited(chosen, timeout)
         several = candidates(submission, chosen)
         if len(several) > 1:
             submission = without(submission, several, _choose(several, path))
@@ -159,7 +187,35 @@ def check(
             report = Grader(chosen, launcher, _secret()).grade(submission, name, progress)
     if json_file not in (None, "-"):
         report = _with_earlier_marks(report, Path(str(json_file)))
-    shown = [m for m in report.milestones if not milestones or m.id in milestones]
+    _conclude(report, json_file, milestones)
+
+
+def _check_unattended(
+    path: Path,
+    assignment: str | None,
+    milestone: str | None,
+    json_file: str | None,
+    timeout: float | None,
+    level: Any,
+    least: Any,
+) -> NoReturn:
+    """Grade one submission where nobody watches."""
+    from grader.assignment import load_assignment
+    from grader.cli.unattended import grade_unattended
+
+    if assignment is None or json_file is None:
+        raise InputError("--unattended needs --assignment ID and --json FILE.")
+    milestones = _milestones(load_assignment(assignment), milestone)
+    if json_file != "-":
+        _expect_writable(Path(json_file))
+    report = grade_unattended(path, assignment, _secret(), level, least, timeout)
+    _conclude(report, json_file, milestones)
+
+
+def _conclude(report: Any, json_file: str | None, milestones: list[str]) -> NoReturn:
+    """Write and show a report, and end with the exit code that it stands for."""
+    from grader.report.model import awaits_mark
+
     if json_file is not None:
         _write_json(report.to_json(), json_file)
     if json_file != "-":
@@ -169,8 +225,9 @@ def check(
     if report.status != "graded":
         raise typer.Exit(NOT_GRADED)
     lost = any(
-        check.score != check.max_score and not _awaits_mark(m.id, check)
-        for m in shown
+        check.score != check.max_score and not awaits_mark(m, check)
+        for m in report.milestones
+        if not milestones or m.id in milestones
         for check in m.checks
     )
     raise typer.Exit(POINTS_LOST if lost else FULL_MARKS)
@@ -369,6 +426,97 @@ def mark(
     )
 
 
+@app.command()
+def export(
+    form: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="Which; `grader export` lists them.")
+    ],
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="A report's JSON, or the --out of a class.")
+    ],
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Else it is printed.")
+    ] = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option("--roster", metavar="FILE", help="The site's own export, or a class list."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="The site's column of grades.")
+    ] = None,
+    max_score: Annotated[
+        str | None,
+        typer.Option("--max-score", metavar="POINTS", help="What full marks are; else as graded."),
+    ] = None,
+    test_name: Annotated[
+        str | None, typer.Option("--test-name", metavar="NAME", help="What the tests are called.")
+    ] = None,
+    base: Annotated[
+        str,
+        typer.Option("--base", metavar="PATH", help="Where the submission is in its repository."),
+    ] = "",
+) -> None:
+    """Write reports as other programs read them."""
+    from grader.batch.roster import read_roster
+    from grader.export import FORMATS, Source, Wanted
+
+    chosen = FORMATS.get(form)
+    if chosen is None:
+        raise InputError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
+    most = None if max_score is None else _points(max_score)
+    if most is not None and most <= 0:
+        raise InputError(f"--max-score {max_score}: full marks are more than 0.")
+    given = {
+        "roster": roster, "column": column, "max_score": most, "test_name": test_name, "base": base,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value and name not in chosen.options:
+            raise InputError(f"The format {form} has no --{name.replace('_', '-')}.")
+    if out not in (None, "-"):
+        _expect_writable(Path(str(out)))
+    wanted = Wanted(
+        max_score=most,
+        test_name=test_name,
+        base=base,
+        roster=None if roster is None else read_roster(roster),
+        column=column,
+    )
+    written = chosen.write(Source(source), wanted)
+    for sentence in written.told:
+        print(f"grader: {sentence}", file=sys.stderr)
+    _write_text(written.text, out)
+
+
+@app.command()
+def bundle(
+    site: Annotated[str, typer.Argument(metavar="SITE", help="gradescope or classroom50.")],
+    assignment: AssignmentArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Gradescope's zip, or Classroom 50's folder.")
+    ],
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=1, help="For each submission.")
+    ] = 480,
+) -> None:
+    """Pack the grader for a site that grades every submission itself."""
+    from grader.batch.folder import make_folder, write_atomically
+    from grader.export.bundle import classroom50_bundle, gradescope_bundle
+
+    target = _named(assignment)
+    if site == "gradescope":
+        _expect_writable(out)
+        write_atomically(out, gradescope_bundle(target, _secret(), timeout))
+        print(f"{out}: upload it as the autograder of a programming assignment.")
+    elif site == "classroom50":
+        files = classroom50_bundle(target, _secret(), timeout)
+        make_folder(out)
+        for name, data in files.items():
+            write_atomically(out / name, data)
+        print(f"{out}: put its files into CLASSROOM/autograders/ASSIGNMENT/.")
+    else:
+        raise InputError(f"There is no bundle for {site!r}: choose gradescope or classroom50.")
+
+
 @app.command("list")
 def list_assignments() -> None:
     """List the assignments."""
@@ -399,9 +547,6 @@ def doctor(isolation: IsolationOption = None) -> None:
 
     print_examination(found, _console(width=110))
     raise typer.Exit(POINTS_LOST if found.isolation == "none" else FULL_MARKS)
-
-
-AssignmentArgument = Annotated[str, typer.Argument(metavar="ID", help="The assignment.")]
 
 
 @app.command()
@@ -460,12 +605,9 @@ def show(
 @app.command()
 def lint(assignment: AssignmentArgument) -> None:
     """Say what is wrong with an assignment's rubric and tests; exit code 1 if anything is."""
-    from grader.assignment import load_assignment
     from grader.grading.lint import problems
 
-    target = (
-        load_assignment(Path(assignment)) if os.sep in assignment else load_assignment(assignment)
-    )
+    target = _named(assignment)
     found = problems(target)
     for problem in found:
         print(problem)
@@ -494,12 +636,9 @@ def audit(
     ] = None,
 ) -> None:
     """Say which wrong implementations a rubric catches; exit code 1 if one slips through."""
-    from grader.assignment import load_assignment
     from grader.worker.client import make_launcher
 
-    target = (
-        load_assignment(Path(assignment)) if os.sep in assignment else load_assignment(assignment)
-    )
+    target = _named(assignment)
     if json_file not in (None, "-"):
         _expect_writable(Path(str(json_file)))
     with make_launcher() as launcher:
@@ -539,6 +678,13 @@ def start(
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     print(f"Copied to {target}. Check it with: grader check {shlex.quote(str(target))}")
+
+
+def _named(assignment: str) -> Any:
+    """The assignment of that id, or in that folder; raises InputError."""
+    from grader.assignment import load_assignment
+
+    return load_assignment(Path(assignment) if os.sep in assignment else assignment)
 
 
 def _console(stderr: bool = False, width: int = 100) -> Any:
@@ -591,13 +737,6 @@ def _with_earlier_marks(report: Any, target: Path) -> Any:
     from grader.grading.marks import load_marks, marks_file, with_marks
 
     return with_marks(report, load_marks(marks_file(target)).of(report.submission))
-
-
-def _awaits_mark(milestone: str, check: Any) -> bool:
-    """Whether a row is an open question that was answered and that nobody has marked yet."""
-    from grader.assignment.questions import MILESTONE
-
-    return milestone == MILESTONE and check.status == "review"
 
 
 def _choose(several: list[str], path: Path) -> str:
@@ -767,6 +906,22 @@ def _expect_writable(target: Path) -> None:
     """Raise InputError, before any work is done, when a file cannot be written there."""
     if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
         raise InputError(f"{target} cannot be written: name a file in a folder of yours.")
+
+
+def _write_text(text: str, target: str | None) -> None:
+    """Write a file, or print it, in UTF-8 either way and with the line ends that it has."""
+    if target not in (None, "-"):
+        from grader.batch import write_atomically
+
+        write_atomically(Path(str(target)), text)
+        return
+    data = text.encode("utf-8", "backslashreplace")
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+    else:
+        sys.stdout.flush()
+        stream.write(data)
 
 
 def _write_json(text: str, target: str) -> None:

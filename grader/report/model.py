@@ -137,6 +137,15 @@ class Report(_Model):
         """Whether every check of the code passed, whatever was answered to the questions."""
         return self.status == "graded" and all(check.status == "passed" for check in self.code())
 
+    @property
+    def nothing_lost(self) -> bool:
+        """Whether all points were reached, but for those that a person has yet to give."""
+        return self.status == "graded" and all(
+            check.score == check.max_score or awaits_mark(milestone, check)
+            for milestone in self.milestones
+            for check in milestone.checks
+        )
+
     def checks(self) -> list[CheckRow]:
         """All rows, in order."""
         return [check for milestone in self.milestones for check in milestone.checks]
@@ -153,6 +162,11 @@ class Report(_Model):
     def to_json(self) -> str:
         """The JSON of the contract, with a newline at its end."""
         return self.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def awaits_mark(milestone: MilestoneRow, check: CheckRow) -> bool:
+    """Whether it is an open question that was answered and that nobody has marked yet."""
+    return milestone.id == QUESTIONS and check.status == "review"
 
 
 def read_report(text: str) -> Report:

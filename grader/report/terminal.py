@@ -53,6 +53,8 @@ def printable(text: str) -> str:
     escapes; what a workflow takes for a command gets a backslash, wherever a line may be broken.
     """
     text = COMMAND.sub(r"\\\g<0>", text)
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # as nearly all are, and long ones take their time
     return "".join(c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 

@@ -108,6 +108,8 @@ def enter(limits: Limits, wanted: Confinement, sock: int, output: int, status: i
     if wanted.isolation != "none":
         _give_up_rights(wanted, held, candidates(process))
         _filter(wanted, held, own_files=spaces and "filesystem" not in wanted.without)
+    elif IS_LINUX and os.geteuid() == 0:
+        _be_another_user(wanted, held, candidates(process))
     return held
 
 
@@ -149,6 +151,20 @@ def _give_up_rights(wanted: Confinement, held: Held, ids: list[int]) -> None:
     if "no_new_privs" not in wanted.without:
         forbid_new_privileges()
         held.mechanisms["no_new_privs"] = ""
+
+
+def _be_another_user(wanted: Confinement, held: Held, ids: list[int]) -> None:
+    """Without a sandbox: at least not root, as far as the system allows that."""
+    if not wanted.own_id or "identity" in wanted.without:
+        return
+    try:
+        take_own_id(ids, wanted.folder)
+        held.mechanisms["identity"] = ""
+        die_with_parent()  # changing the id has undone it
+        forbid_new_privileges()
+        held.mechanisms["no_new_privs"] = ""
+    except SandboxError as error:
+        held.missing[error.mechanism] = error.reason
 
 
 def _filter(wanted: Confinement, held: Held, own_files: bool) -> None:

@@ -265,13 +265,25 @@ class Launcher(abc.ABC):
         Raises:
             IsolationUnavailable: they would be no more than processes with limits.
         """
+        self.require_isolation("limits")
+
+    def require_isolation(self, least: Isolation) -> None:
+        """See that workers are shut in at least so well, by starting one.
+
+        Raises:
+            IsolationUnavailable: they are not.
+        """
+        if least == "none":
+            return
         worker = self.start_and_end()
+        why = "; ".join(self.reasons) or "this system has none"
         if worker.isolation == "none":
-            why = "; ".join(self.reasons) or "this system has none"
             raise IsolationUnavailable(
                 f"There is no sandbox here ({why}), and others' code is not run without one. "
                 "`grader doctor` says more; `--isolation none` grades all the same."
             )
+        if least == "namespaces" and worker.isolation != least:
+            raise IsolationUnavailable(f"There are no namespaces here ({why}).")
 
     def close(self) -> None:
         """End every worker and remove the temporary folder."""
