@@ -1,6 +1,7 @@
 """The commands. Modules that import torch are imported inside them, so that errors come at once."""
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -20,6 +21,8 @@ from grader.errors import AssignmentError, GraderError, InputError
 
 FULL_MARKS, POINTS_LOST, NOT_GRADED, STOPPED = 0, 1, 2, 130
 MOST_LINES = 40  # submissions of a class that are shown one by one
+WORKFLOW = Path(".github", "workflows", "classroom.yml")
+ACTION = r"YOUR_ORGANISATION/transformer-grader@\S+"  # no name that anybody could have
 
 app = typer.Typer(
     name="grader",
@@ -663,11 +666,19 @@ def audit(
 def start(
     assignment: AssignmentArgument,
     folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="Where to.")] = None,
+    uses: Annotated[
+        str | None,
+        typer.Option(
+            "--uses", metavar="OWNER/REPO@REF", help="Where the workflow finds the grader's action."
+        ),
+    ] = None,
 ) -> None:
     """Copy an assignment's template, to begin with."""
     from grader.assignment import template_folder
 
     source = template_folder(assignment)
+    if uses is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+(/[\w./-]+)?@[\w./-]+", uses):
+        raise InputError(f"--uses {uses!r} is no action: write OWNER/REPO@REF.")
     target = folder or Path(assignment)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target} exists already: name another folder, or empty it first.")
@@ -675,6 +686,10 @@ def start(
         shutil.copytree(
             source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
         )
+        workflow = target / WORKFLOW
+        if uses is not None and workflow.exists():
+            text = workflow.read_text(encoding="utf-8")
+            workflow.write_text(re.sub(ACTION, uses, text), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}.") from None
     print(f"Copied to {target}. Check it with: grader check {shlex.quote(str(target))}")

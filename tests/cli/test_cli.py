@@ -222,7 +222,9 @@ def test_list_show_and_lint():
 def test_start_copies_the_template_and_never_over_work(tmp_path):
     assert run("start", "multi_head_attention", "mine", cwd=tmp_path).returncode == 0
     names = sorted(p.name for p in (tmp_path / "mine").iterdir())
-    assert names == ["README.md", "multi_head_attention.ipynb", "multi_head_attention.py"]
+    assert names == [
+        ".github", "README.md", "multi_head_attention.ipynb", "multi_head_attention.py",
+    ]  # fmt: skip
     again = run("start", "multi_head_attention", "mine", cwd=tmp_path)
     assert again.returncode == 2
     assert "exists already" in again.stderr
