@@ -234,13 +234,14 @@ def test_packages_are_names_and_installing_looks_at_nothing_of_the_student(
     )  # fmt: skip
     assert (ran.codes["Install the grader"] == 0) == is_allowed
     asked = notes.read_text().splitlines() if notes.exists() else []
-    assert len(asked) == (2 if is_allowed else 0)
+    assert len(asked) == (3 if is_allowed else 0)
     for line in asked:
         assert line.startswith("-I -m ")
     if is_allowed:
-        assert "https://download.pytorch.org/whl/cpu" in asked[1]
-        assert f"--constraint {ROOT}/constraints.txt" in asked[1]
-        assert asked[1].endswith(f"{ROOT}[student] {packages}".strip())
+        assert asked[1].endswith("--index-url https://download.pytorch.org/whl/cpu torch")
+        assert asked[2].endswith(f"{ROOT}[student] {packages}".strip())
+        for line in asked[1:]:
+            assert f"--constraint {ROOT}/constraints.txt" in line
 
 
 def test_the_cache_is_named_by_what_is_installed(tmp_path):
