@@ -150,7 +150,8 @@ def check(
         typer.Option(
             "--at-least",
             metavar="LEVEL",
-            help="With --unattended: the least isolation that will do; else limits.",
+            help="With --unattended, the least that will do: a level, or `user` for a user id of "
+            "its own; else limits.",
         ),
     ] = None,
     isolation: IsolationOption = None,
@@ -162,7 +163,7 @@ def check(
 
     level = _isolation(isolation)
     if unattended:
-        least = _isolation(at_least)
+        least = at_least if at_least == "user" else _isolation(at_least)
         _check_unattended(path, assignment, milestone, json_file, timeout, level, least)
     if at_least is not None:
         raise InputError("--at-least goes with --unattended.")

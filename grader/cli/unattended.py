@@ -17,7 +17,7 @@ def grade_unattended(
     assignment_id: str,
     secret: str,
     level: Isolation | None = None,
-    least: Isolation | None = None,
+    least: str | None = None,
     seconds: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Any:
@@ -31,7 +31,8 @@ def grade_unattended(
         assignment_id: the id of the assignment.
         secret: what inputs are drawn from besides public names.
         level: how it is shut in; None for as well as can be.
-        least: the least isolation that will do; None for a sandbox, unless `level` is "none".
+        least: the least isolation that will do, a level or "user"; None for a sandbox, unless
+            `level` is "none".
         seconds: of wall clock that all of it may take, if that is less than the rubric's limit.
         progress: called with the id of each check before it runs.
 

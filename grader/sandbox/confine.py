@@ -155,7 +155,10 @@ def _give_up_rights(wanted: Confinement, held: Held, ids: list[int]) -> None:
 
 def _be_another_user(wanted: Confinement, held: Held, ids: list[int]) -> None:
     """Without a sandbox: at least not root, as far as the system allows that."""
-    if not wanted.own_id or "identity" in wanted.without:
+    if "identity" in wanted.without:
+        return
+    if not wanted.own_id:
+        held.missing["identity"] = "other users may not read the installed packages"
         return
     try:
         take_own_id(ids, wanted.folder)

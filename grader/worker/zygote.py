@@ -195,7 +195,7 @@ class Zygote:
         self._readable = tuple(readable_folders())
         self._workers: dict[int, Any] = {}  # each with its limits
         self._own_id: dict[Any, bool] = {
-            level: sandbox.readable_by_others(list(self._readable), level == "limits")
+            level: sandbox.readable_by_others(list(self._readable), level != "namespaces")
             for level in sandbox.LEVELS
         }
         self._watched: dict[int, str] = {}  # folders of those that have no file system of their own

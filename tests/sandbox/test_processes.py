@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import StudentCrashed
+from grader.errors import IsolationUnavailable, StudentCrashed
 from grader.sandbox import Limits
 from grader.sandbox.system import IS_LINUX
 from grader.worker.client import ForkLauncher
 from tests.hostile.arena import descendants
+from tests.sandbox.unprivileged import needs_root
 
 pytestmark = pytest.mark.skipif(not IS_LINUX, reason="the sandbox is Linux's")
 
@@ -118,3 +119,40 @@ def test_in_namespaces_a_disk_is_full_soon(launcher):
     with pytest.raises(Exception, match="No space left"):
         worker.request("call", {"target": "f", "inputs": []}, 15)
     worker.end()
+
+
+@needs_root
+def test_without_a_sandbox_root_still_runs_no_student_code():
+    """And nothing that it starts outlives it, though it may start processes then."""
+    text = (
+        "import os, time\n"
+        "print(f'uid {os.getuid()} {os.geteuid()} {os.getgroups()}')\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    time.sleep(100)\n"
+        "def f(): pass\n"
+    )
+    with ForkLauncher("limits") as launcher:
+        can_be_had = "identity" in launcher.start_and_end().held["mechanisms"]
+    with ForkLauncher("none") as launcher:
+        worker = launcher.start(Limits())
+        assert worker.isolation == "none"
+        if can_be_had:
+            launcher.require_isolation("user")
+        else:
+            with pytest.raises(IsolationUnavailable):
+                launcher.require_isolation("user")
+        with pytest.raises(IsolationUnavailable):
+            launcher.require_isolation("limits")
+        launcher.require_isolation("none")
+        load(worker, text)
+        started = descendants(launcher._process.pid)
+        assert len(started) == 2
+        held, output = worker.held, worker.output
+        worker.end()
+        assert gone(started)
+    assert ("identity" in held["mechanisms"]) == can_be_had
+    _, real, effective, groups = output.text().split(maxsplit=3)
+    assert real == effective
+    assert (int(real) != 0) == can_be_had
+    assert groups.strip() == "[]" or not can_be_had
