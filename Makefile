@@ -39,6 +39,7 @@ audit: $(READY)
 # graders, which are installed into a temporary folder. Takes the better part of an hour.
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/sites.py
 	$(BIN)/python benchmarks/classes.py
 	$(BIN)/python benchmarks/peers.py
 

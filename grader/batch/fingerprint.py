@@ -11,8 +11,8 @@ from grader.grading.scoring import version_of
 from grader.intake.reader import digest
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# Folders of the package that change no verdict: how submissions are handed out, and how it is said.
-WITHOUT_VERDICT = {"batch", "cli", "assets"}
+# Folders of the package that change no verdict: how submissions are handed out, what is written.
+WITHOUT_VERDICT = {"batch", "cli", "export", "assets"}
 SUFFIXES = {".py", ".toml", ".ini", ".safetensors"}
 
 

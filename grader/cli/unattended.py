@@ -51,6 +51,7 @@ def grade_unattended(
             if not path.exists():
                 raise InputError(f"There is no file or folder {path}: nothing was handed in there.")
             read = reading.begin(path, name, neighbours=True)
+            import grader.grading.plugin  # noqa: F401 (imports torch, as the zygote does now)
             from grader.grading import Grader
 
             submission = read()
