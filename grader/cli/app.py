@@ -21,6 +21,10 @@ from grader.errors import AssignmentError, GraderError, InputError
 
 FULL_MARKS, POINTS_LOST, NOT_GRADED, STOPPED = 0, 1, 2, 130
 MOST_LINES = 40  # submissions of a class that are shown one by one
+FORMATS_HELP = (
+    "classroom, classroom50, gradescope, canvas, moodle, blackboard, junit, csv, markdown, outputs "
+    "or annotations."
+)
 WORKFLOW = Path(".github", "workflows", "classroom.yml")
 ACTION = r"YOUR_ORGANISATION/transformer-grader@\S+"  # no name that anybody could have
 
@@ -432,9 +436,7 @@ def mark(
 
 @app.command()
 def export(
-    form: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="Which; `grader export` lists them.")
-    ],
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help=FORMATS_HELP)],
     source: Annotated[
         Path, typer.Argument(metavar="SOURCE", help="A report's JSON, or the --out of a class.")
     ],

@@ -412,6 +412,12 @@ def test_marks_of_a_person_count(tmp_path):
     assert sum(each.score for each in rows if each.submission == "s1005.py") == Decimal("1.5")
 
 
+def test_the_command_line_names_every_format():
+    from grader.cli.app import FORMATS_HELP
+
+    assert re.split(r", | or ", FORMATS_HELP.rstrip(".")) == list(FORMATS)
+
+
 def test_hostile_text_is_hostile():
     for sign in ("\n", "::error", "</failure>", "=cmd()", "\x1b", "\ud800"):
         assert sign in HOSTILE
