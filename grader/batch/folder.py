@@ -119,7 +119,7 @@ def write_atomically(
     """Write a file so that it is there whole, or not at all, whatever ends this process.
 
     Args:
-        path: the file, which is replaced.
+        path: the file, which is replaced; what is no file is written to.
         content: what is in it; text is written in UTF-8.
         mode: who may read it, as far as the process's mask allows.
         outlasts_power: whether it has to be on the disk when this returns, so that a power cut
@@ -130,7 +130,11 @@ def write_atomically(
     """
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode)
+        if path.exists() and not path.is_file():  # a pipe or a device, whose entry has to stay
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            return
+        temporary.unlink(missing_ok=True)  # left by a run that was killed, or a link by somebody
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
         data = content.encode() if isinstance(content, str) else content
         with open(descriptor, "wb") as file:
             file.write(data)

@@ -227,7 +227,7 @@ def _is_no_student(columns: dict[str, str]) -> bool:
     """Whether it is one of the lines with which Canvas begins: what is posted, points possible."""
     names = {header.casefold(): value.casefold() for header, value in columns.items()}
     is_canvas = {"student", "id", "section"} <= names.keys()
-    return is_canvas and names["student"] in ("", "points possible")
+    return is_canvas and not names["id"] and names["student"] in ("", "points possible")
 
 
 def read_roster(path: Path) -> Roster:

@@ -118,6 +118,13 @@ IsolationOption = Annotated[
 ]
 
 
+def _path(text: str) -> Path:
+    """A path; an empty one, as of a variable that is not set, is none."""
+    if not str(text):
+        raise InputError("The path is empty: name a file or a folder.")
+    return Path(text)
+
+
 @app.callback()
 def options(
     _version: Annotated[
@@ -129,7 +136,9 @@ def options(
 
 @app.command()
 def check(
-    path: Annotated[Path, typer.Argument(help="A .py file, a notebook, or a folder.")] = Path("."),
+    path: Annotated[
+        Path, typer.Argument(parser=_path, help="A .py file, a notebook, or a folder.")
+    ] = Path("."),
     assignment: AssignmentOption = None,
     milestone: Annotated[
         str | None, typer.Option("--milestone", "-m", metavar="ID", help="Only this milestone.")
@@ -465,18 +474,17 @@ def export(
     """Write reports as other programs read them."""
     from grader.batch.roster import read_roster
     from grader.export import FORMATS, Source, Wanted
+    from grader.report.terminal import printable
 
     chosen = FORMATS.get(form)
     if chosen is None:
         raise InputError(f"There is no format {form!r}: choose one of {', '.join(FORMATS)}.")
-    most = None if max_score is None else _points(max_score)
-    if most is not None and most <= 0:
-        raise InputError(f"--max-score {max_score}: full marks are more than 0.")
+    most = None if max_score is None else _full_marks(max_score)
     given = {
         "roster": roster, "column": column, "max_score": most, "test_name": test_name, "base": base,
     }  # fmt: skip
     for name, value in given.items():
-        if value and name not in chosen.options:
+        if value not in (None, "") and name not in chosen.options:
             raise InputError(f"The format {form} has no --{name.replace('_', '-')}.")
     if out not in (None, "-"):
         _expect_writable(Path(str(out)))
@@ -487,9 +495,12 @@ def export(
         roster=None if roster is None else read_roster(roster),
         column=column,
     )
-    written = chosen.write(Source(source), wanted)
+    try:
+        written = chosen.write(Source(source), wanted)
+    except OSError as error:
+        raise InputError(f"{source} cannot be read: {error.strerror}.") from None
     for sentence in written.told:
-        print(f"grader: {sentence}", file=sys.stderr)
+        print(f"grader: {printable(sentence)}", file=sys.stderr)
     _write_text(written.text, out)
 
 
@@ -507,12 +518,16 @@ def bundle(
     """Pack the grader for a site that grades every submission itself."""
     from grader.batch.folder import make_folder, write_atomically
     from grader.export.bundle import classroom50_bundle, gradescope_bundle
+    from grader.report.terminal import points
 
     target = _named(assignment)
     if site == "gradescope":
         _expect_writable(out)
         write_atomically(out, gradescope_bundle(target, _secret(), timeout))
-        print(f"{out}: upload it as the autograder of a programming assignment.")
+        print(
+            f"{out}: upload it as the autograder of a programming assignment of "
+            f"{points(target.points)} points; its README.txt says what is in it."
+        )
     elif site == "classroom50":
         files = classroom50_bundle(target, _secret(), timeout)
         make_folder(out)
@@ -750,6 +765,17 @@ def _points(text: str) -> Decimal:
     return value
 
 
+def _full_marks(text: str) -> Decimal:
+    """What full marks come to on another scale; raises InputError."""
+    value = _points(text)
+    exponent = value.as_tuple().exponent
+    if not Decimal("0.01") <= value <= 1_000_000 or (isinstance(exponent, int) and exponent < -4):
+        raise InputError(
+            f"--max-score {text}: from 0.01 to 1,000,000, with four decimal places at most."
+        )
+    return value
+
+
 def _with_earlier_marks(report: Any, target: Path) -> Any:
     """The report with the marks that a person gave to an earlier one in the same file."""
     from grader.grading.marks import load_marks, marks_file, with_marks
@@ -922,6 +948,12 @@ def _progress(assignment: Any, quiet: bool) -> Iterator[Callable[[str], None] | 
 
 def _expect_writable(target: Path) -> None:
     """Raise InputError, before any work is done, when a file cannot be written there."""
+    try:
+        is_special = target.exists() and not target.is_file() and not target.is_dir()
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from None
+    if is_special:
+        return  # a pipe or a device
     if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
         raise InputError(f"{target} cannot be written: name a file in a folder of yours.")
 

@@ -1,5 +1,6 @@
 """One submission where nobody watches: in a workflow, or in a site's autograder."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,9 +46,10 @@ def grade_unattended(
     from grader.worker.client import make_launcher
 
     chosen = limited(load_assignment(assignment_id), seconds)
-    name = path.resolve().name
+    name = os.path.basename(os.path.abspath(path))
     try:
         with _endable(), Reading() as reading, make_launcher(level) as launcher:
+            _expect_no_link(path)
             if not path.exists():
                 raise InputError(f"There is no file or folder {path}: nothing was handed in there.")
             read = reading.begin(path, name, neighbours=True)
@@ -66,6 +68,17 @@ def grade_unattended(
         return failure(chosen, name, "", "it was ended from outside")
     except (GraderError, OSError, MemoryError) as error:
         return failure(chosen, name, "", str(error) or type(error).__name__)
+
+
+def _expect_no_link(path: Path) -> None:
+    """Raise InputError where the path leads through a link below this folder: a student made it."""
+    here = Path.cwd()
+    whole = here / path
+    for part in (whole, *whole.parents):
+        if part == here:
+            return
+        if part.is_symlink() and (part == whole or here in part.parents):
+            raise InputError(f"{path} is a link or leads through one, and links are not followed.")
 
 
 def limited(assignment: Any, seconds: float | None) -> Any:

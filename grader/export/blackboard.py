@@ -1,6 +1,5 @@
 """Blackboard's grade centre, as it imports it: every cell in quotes, a column by its number."""
 
-import csv
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -10,9 +9,12 @@ from grader.export.base import Format, Source, Wanted, Written
 from grader.export.sites import (
     Joined,
     column_of,
+    entered,
     grade,
+    is_number,
     join,
     number,
+    tell_formulas,
     tell_scale,
     value_of,
     written,
@@ -21,7 +23,7 @@ from grader.report.terminal import points
 
 USERNAME = ("username", "user name", "login id", "sis login id", "login", "user id")
 COLUMN = re.compile(r"\|\s*[0-9]+\s*$")
-POSSIBLE = re.compile(r"\[Total Pts:[^0-9\]]*([0-9]+(?:[.,][0-9]+)?)", re.IGNORECASE)
+POSSIBLE = re.compile(r"\[Total Pts:[^0-9\]]*([0-9][0-9.,]*)", re.IGNORECASE)
 
 
 def write(source: Source, wanted: Wanted) -> Written:
@@ -30,11 +32,9 @@ def write(source: Source, wanted: Wanted) -> Written:
     Raises:
         InputError: there is no user name, or no column with a number of Blackboard's.
     """
-    roster = wanted.roster
-    joined = join(source, roster, lambda name: {"Username": name})
-    headers = roster.headers if roster is not None else ()
+    joined, roster = join(source, wanted)
     assignment = source.assignment()
-    column = column_of(headers, wanted.column, assignment, COLUMN) or wanted.column
+    column = column_of(roster.headers, wanted, assignment, COLUMN) or wanted.column
     if column is None or not COLUMN.search(column):
         full = points(wanted.max_score or joined.max_score)
         raise InputError(
@@ -42,29 +42,33 @@ def write(source: Source, wanted: Wanted) -> Written:
             f'the header as there, --column "{column or assignment.replace("_", " ")} '
             f'[Total Pts: {full} Score] |NUMBER".'
         )
+    joined.told.append(f"The grades are in the column {column!r}.")
     said = POSSIBLE.search(column)
-    possible = wanted.max_score or (number(said[1]) if said else None)
-    tell_scale(joined, possible)
-    return Written(written(_lines(joined, column, possible), csv.QUOTE_ALL), tuple(joined.told))
+    possible = tell_scale(joined, wanted, number(said[1]) if said else None)
+    text = written(_lines(joined, column, possible), quote_all=True)
+    return Written(text, joined.sentences())
 
 
 def _lines(joined: Joined, column: str, possible: Decimal | None) -> Iterator[list[str]]:
     yield ["Username", column]
-    without = []
+    without, ids = [], []
     for student in joined.students:
         who = value_of(student.columns, USERNAME)
         score = grade(student, joined, possible)
+        before = student.columns.get(column, "")
+        before = before if is_number(before) else ""  # "Needs Grading" is none
         if not who:
             without.append(student.key)
             continue
-        yield [who, student.columns.get(column, "") if score is None else score]
-    if len(without) == len(joined.students) and without:
+        ids.append(who)
+        yield [who, before if score is None else entered(student, joined, score, before)]
+    if not ids and without:
         raise InputError(
             "The class list has no Username, by which Blackboard knows its students: download the "
             "grade centre and name it with --roster."
         )
-    if without:
-        joined.told.append(f"Without a user name, so in no line of the file: {', '.join(without)}")
+    joined.tell(without, "Without a user name, so in no line of the file")
+    tell_formulas(joined, ids)
 
 
 FORMAT = Format(

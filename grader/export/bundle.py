@@ -7,6 +7,7 @@ from pathlib import Path
 from grader.assignment import Assignment
 from grader.export.gradescope import GradescopeResults
 from grader.export.wheel import make_wheel, pins, zipped
+from grader.report.terminal import points
 
 SCRIPTS = Path(__file__).with_name("bundles")
 UNFINISHED = (
@@ -29,9 +30,29 @@ def gradescope_bundle(assignment: Assignment, secret: str = "", seconds: float =
         "setup.sh": (SCRIPTS / "setup.sh").read_bytes(),
         "run_autograder": (SCRIPTS / "run_autograder").read_bytes(),
         "fallback.json": fallback.to_json().encode(),
+        "README.txt": _about(assignment).encode(),
         "settings": f"ASSIGNMENT={assignment.id}\nSECONDS_ALLOWED={int(seconds)}\n".encode(),
     }
     return zipped(files, frozenset({"setup.sh", "run_autograder"}))
+
+
+def _about(assignment: Assignment) -> str:
+    return f"""\
+{assignment.title} ({assignment.id}): the autograder of transformer-grader.
+
+Upload the zip as it is: programming assignment, Configure Autograder. Set the assignment's points
+to {points(assignment.points)}. Open questions are worth points that a person gives: the answer is
+in the test's output, and the score is changed there.
+
+setup.sh         installs Python, where it is missing, and the grader, once
+run_autograder   grades a submission
+settings         which assignment, and how many seconds a submission may take
+secret           what the tests' inputs are drawn from: the same for everybody, known to nobody
+fallback.json    what is shown when grading did not finish
+
+To update it, make it anew with `grader bundle gradescope {assignment.id}`. That draws another
+secret, unless GRADER_SECRET says which.
+"""
 
 
 def classroom50_bundle(

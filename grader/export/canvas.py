@@ -9,9 +9,11 @@ from grader.export.base import Format, Source, Wanted, Written
 from grader.export.sites import (
     Joined,
     column_of,
+    entered,
     grade,
     join,
     number,
+    tell_formulas,
     tell_scale,
     value_of,
     written,
@@ -34,46 +36,44 @@ def write(source: Source, wanted: Wanted) -> Written:
     Raises:
         InputError: the class list has no id of Canvas's, or its column cannot be told.
     """
-    roster = wanted.roster
-    joined = join(source, roster, _placed)
-    headers = roster.headers if roster is not None else ()
+    joined, roster = join(source, wanted)
     assignment = source.assignment()
-    found = column_of(headers, wanted.column, assignment, ASSIGNMENT)
+    found = column_of(roster.headers, wanted, assignment, ASSIGNMENT)
     column = found or wanted.column or assignment.replace("_", " ")
-    if not ASSIGNMENT.search(column):
+    if ASSIGNMENT.search(column):
+        joined.told.append(f"The grades are in the column {column!r}.")
+    else:
         joined.told.append(
             f"The column {column!r} has no number of Canvas's, so importing it makes a new "
-            "assignment; with --roster, Canvas's own export tells the number."
+            "assignment of that name."
         )
-    possible = wanted.max_score
-    for line in roster.others if roster is not None else ():
+    possible = None
+    for line in roster.others:
         if value_of(line, ("student",)).casefold() == "points possible":
-            possible = possible or number(line.get(column, ""))
-    tell_scale(joined, possible)
+            possible = number(line.get(column, ""))
+    possible = tell_scale(joined, wanted, possible)
     if not any(value_of(s.columns, names) for s in joined.students for names in IDS.values()):
         raise InputError(
             "The class list has no ID, SIS User ID or SIS Login ID: export the gradebook from "
             "Canvas and name it with --roster."
         )
-    return Written(written(_lines(joined, column, possible)), tuple(joined.told))
+    text = written(_lines(joined, column, possible))
+    tell_formulas(joined, (value_of(s.columns, n) for s in joined.students for n in IDS.values()))
+    return Written(text, joined.sentences())
 
 
 def _lines(joined: Joined, column: str, possible: Decimal | None) -> Iterator[list[str]]:
     yield ["Student", *IDS, "Section", column]
     yield ["    Points Possible", *[""] * (len(IDS) + 1), points(possible or joined.max_score)]
     for student in joined.students:
+        before = student.columns.get(column, "")
         score = grade(student, joined, possible)
         yield [
             value_of(student.columns, NAMES),
             *(value_of(student.columns, names) for names in IDS.values()),
             value_of(student.columns, ("section",)),
-            student.columns.get(column, "") if score is None else score,
+            before if score is None else entered(student, joined, score, before),
         ]
-
-
-def _placed(name: str) -> dict[str, str]:
-    """The columns of somebody of whom an id is known: Canvas's downloads bear its own numbers."""
-    return {"ID" if name.isdigit() else "SIS Login ID": name}
 
 
 FORMAT = Format("canvas", "Canvas's gradebook, to import", write, ("max_score", "roster", "column"))

@@ -5,6 +5,7 @@ are, so all of it is in one line each and says nothing of a test's code.
 """
 
 import base64
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -12,13 +13,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grader.export.base import Format, Source, Wanted, Written
 from grader.export.scores import adding_up, rescaled_parts
-from grader.export.wording import explanation_in_a_line, line_of, path_of, reason
-from grader.report import CheckRow, Report
+from grader.export.wording import (
+    explanation_in_a_line,
+    line_of,
+    path_of,
+    reason,
+    rows_of,
+    title_of,
+)
+from grader.report import Report
 from grader.report.cells import one_line
 from grader.report.model import plain_number
 
 MOST_BYTES = 90_000  # of the JSON: base64 of it has to fit into one variable of the environment
-NAME, MESSAGES = 160, (600, 300, 120, 0)  # characters, and of messages the first that fits
+NAME = 160  # characters
 Status = Literal["pass", "fail", "error"]
 Number = Annotated[int | float, Field(ge=0)]
 
@@ -65,63 +73,94 @@ class ClassroomResult(BaseModel):
         return self.model_dump_json(exclude_none=True)
 
 
+@dataclass(frozen=True)
+class _Size:
+    """How long a name and a message may be, in characters, and whether files are named."""
+
+    name: int
+    message: int
+    files: bool = True
+
+
+SIZES = (_Size(160, 600), _Size(160, 300), _Size(160, 120), _Size(160, 0), _Size(60, 0, False))
+
+
 def classroom_result(report: Report, wanted: Wanted) -> ClassroomResult:
-    """The result of a report, less than 90 kB of JSON.
+    """The result of a report, less than 90 kB of JSON: with a test a row, or else a milestone.
 
     Args:
         report: of any status; one that is no grade has a single test, with the reason.
         wanted: `max_score`, `test_name`, and `base` for the files' paths.
     """
-    for most in MESSAGES:
-        result = _result(report, wanted, most)
-        if len(result.to_json().encode()) <= MOST_BYTES:
+    total = report.max_score if wanted.max_score is None else wanted.max_score
+    why = reason(report) or ("" if report.checks() else "There is nothing to grade in this report.")
+    if why:
+        name = _name(wanted, report.assignment.replace("_", " "), NAME)
+        return _of("error", total, [_test(name, "error", 0, why)], one_line(why, 4 * NAME))
+    status: Status = "pass" if report.nothing_lost else "fail"
+    for size in SIZES:
+        result = _of(status, total, _tests(report, total, wanted, size))
+        if _fits(result):
             return result
-    names = [test.name for test in result.tests]
-    room = max(8, NAME - (len(result.to_json().encode()) - MOST_BYTES) // max(1, len(names)))
-    for test, name in zip(result.tests, names, strict=True):
-        test.name, test.filename = one_line(name, room), ""
+    milestones = [(m.title or m.id, m.score, m.score == m.max_score) for m in report.milestones]
+    whole = [(report.assignment, report.score, report.full_marks)]
+    for rows in (milestones, whole):
+        parts = rescaled_parts([score for _, score, _ in rows], report.max_score, total)
+        tests = [
+            _test(_name(wanted, title, 60), "pass" if is_right else "fail", score, "")
+            for (title, _, is_right), score in zip(rows, adding_up(parts), strict=True)
+        ]
+        result = _of(status, total, tests)
+        if _fits(result):
+            break
     return result
 
 
-def _result(report: Report, wanted: Wanted, most: int) -> ClassroomResult:
-    total = report.max_score if wanted.max_score is None else wanted.max_score
-    why = reason(report)
-    if why:
-        test = ClassroomTest(
-            name=_name(wanted, report.assignment.replace("_", " ")),
-            status="error", score=0, message=one_line(why, NAME * 4), filename="", line_no=0,
-        )  # fmt: skip
-        return ClassroomResult(
-            status="error",
-            max_score=plain_number(total),
-            message=one_line(why, NAME * 4),
-            tests=[test],
-        )
-    checks = report.checks()
-    parts = rescaled_parts([check.score for check in checks], report.max_score, total)
-    tests = [
-        _test(check, score, wanted, most)
-        for check, score in zip(checks, adding_up(parts), strict=True)
-    ]
-    status: Status = "pass" if report.nothing_lost else "fail"
-    return ClassroomResult(status=status, max_score=plain_number(total), tests=tests)
+def _fits(result: ClassroomResult) -> bool:
+    return len(result.to_json().encode()) <= MOST_BYTES
 
 
-def _test(check: CheckRow, score: int | float, wanted: Wanted, most: int) -> ClassroomTest:
-    is_right = check.status == "passed"
-    return ClassroomTest(
-        name=_name(wanted, check.title or check.id),
-        status="pass" if is_right else "fail",
-        score=score,
-        message="" if is_right or not most else explanation_in_a_line(check, most),
-        filename=one_line(path_of(check.location, wanted.base), NAME),
-        line_no=line_of(check.location) or 0,
+def _of(
+    status: Status, total: Decimal, tests: list[ClassroomTest], message: str | None = None
+) -> ClassroomResult:
+    return ClassroomResult(
+        status=status, max_score=plain_number(total), message=message, tests=tests
     )
 
 
-def _name(wanted: Wanted, title: str) -> str:
+def _tests(report: Report, total: Decimal, wanted: Wanted, size: _Size) -> list[ClassroomTest]:
+    rows = list(rows_of(report))
+    parts = rescaled_parts([check.score for _, check in rows], report.max_score, total)
+    tests = []
+    for (milestone, check), score in zip(rows, adding_up(parts), strict=True):
+        is_right = check.status == "passed"
+        place = check.location if size.files else None
+        says = size.message and not is_right
+        tests.append(
+            _test(
+                _name(wanted, title_of(milestone, check), size.name),
+                "pass" if is_right else "fail",
+                score,
+                explanation_in_a_line(check, size.message) if says else "",
+                one_line(path_of(place, wanted.base), NAME),
+                line_of(place) or 0,
+            )
+        )
+    return tests
+
+
+def _test(
+    name: str, status: Status, score: int | float, message: str, filename: str = "", line: int = 0
+) -> ClassroomTest:
+    message = one_line(message, 4 * NAME)
+    return ClassroomTest(
+        name=name, status=status, score=score, message=message, filename=filename, line_no=line
+    )
+
+
+def _name(wanted: Wanted, title: str, most: int) -> str:
     name = f"{wanted.test_name}: {title}" if wanted.test_name else title
-    return one_line(name, NAME) or "-"
+    return one_line(name, most) or "-"
 
 
 def total_of(result: ClassroomResult) -> Decimal:

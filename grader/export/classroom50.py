@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from grader.errors import InputError
 from grader.export.base import Format, Source, Wanted, Written
 from grader.export.scores import scaled_to_integers
-from grader.export.wording import explanation_in_a_line, reason
+from grader.export.wording import explanation_in_a_line, reason, rows_of, title_of
 from grader.intake.text import writable
 from grader.report import Report
 from grader.report.cells import one_line
@@ -119,13 +119,13 @@ def _tests(report: Report) -> tuple[list[Classroom50Test], int]:
     scale = scaled_to_integers(value for c in checks for value in (c.score, c.max_score))
     tests = [
         Classroom50Test(
-            name=one_line(check.title or check.id, NAME),
+            name=one_line(title_of(milestone, check), NAME) or check.id,
             passed=check.status == "passed",
             score=int(check.score * scale),
             max_score=int(check.max_score * scale),
             message=None if check.status == "passed" else explanation_in_a_line(check, MESSAGE),
         )
-        for check in checks
+        for milestone, check in rows_of(report)
     ]
     return tests, scale
 
@@ -165,23 +165,39 @@ def _identity(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _handed_in(tag: str, environment: Mapping[str, str]) -> str:
     """When it was handed in: the time of its commit, or that which its tag bears."""
-    folder = environment.get("GITHUB_WORKSPACE") or os.getcwd()
-    commit = environment.get("GITHUB_SHA") or "HEAD"
-    if re.fullmatch(r"[0-9a-fA-F]{7,64}|HEAD", commit):
-        command = ["git", "-c", "safe.directory=*", "-C", folder, "log", "-1", "--format=%ct"]
-        try:
-            said = subprocess.run(
-                [*command, commit, "--"], capture_output=True, text=True, timeout=30, check=False
-            )
-        except (OSError, subprocess.SubprocessError):
-            said = None
-        if said is not None and said.returncode == 0 and said.stdout.strip().isdigit():
-            return _utc(datetime.fromtimestamp(int(said.stdout), UTC))
+    said = _commit(environment.get("GITHUB_WORKSPACE") or os.getcwd(), environment)
+    when = re.search(r"^committer .*> ([0-9]{1,12}) [-+][0-9]{4}$", said, re.MULTILINE)
+    if when is not None:
+        return _utc(datetime.fromtimestamp(int(when[1]), UTC))
     digits = re.sub(r"[^0-9]", "", tag.removeprefix("submit/"))[:14]
     try:
         return _utc(datetime.strptime(digits, "%Y%m%d%H%M%S"))
     except ValueError:
         return _utc(datetime.now(UTC))
+
+
+def _commit(folder: str, environment: Mapping[str, str]) -> str:
+    """The header of the commit that is graded, "" where there is none.
+
+    The folder is a student's, so git does nothing there but read an object: `cat-file` runs none of
+    the programs that a configuration can name.
+    """
+    commit = environment.get("GITHUB_SHA") or "HEAD"
+    if not re.fullmatch(r"[0-9a-fA-F]{7,64}|HEAD", commit):
+        return ""
+    options = ("safe.directory=*", "safe.bareRepository=explicit", "core.fsmonitor=false")
+    command = ["git", *(part for option in options for part in ("-c", option)), "-C", folder]
+    kept = {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1"}
+    kept |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        said = subprocess.run(
+            [*command, "cat-file", "commit", commit],
+            env=kept, capture_output=True, timeout=30, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    header = said.stdout.decode("utf-8", "replace").partition("\n\n")[0]
+    return header if said.returncode == 0 else ""
 
 
 def _utc(when: datetime) -> str:

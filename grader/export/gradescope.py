@@ -4,16 +4,25 @@ Format: Gradescope's autograder specifications. A rubric's hidden rows have poin
 shown when the grades are published; what Gradescope calls `hidden` is for tests without points.
 """
 
+import re
+from decimal import Decimal
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from grader.export.base import Format, Source, Wanted, Written
-from grader.export.scores import added, adding_up
-from grader.export.wording import explanation, reason, score_text, status_words
+from grader.export.wording import (
+    begin_with,
+    explanation,
+    reason,
+    rows_of,
+    score_text,
+    status_words,
+    title_of,
+)
 from grader.report import CheckRow, MilestoneRow, Report
 from grader.report.cells import one_line
-from grader.report.model import plain_number
+from grader.report.model import awaits_mark, plain_number
 from grader.report.terminal import printable
 
 NAME, OUTPUT = 200, 4_000  # characters
@@ -66,7 +75,7 @@ class GradescopeResults(_Model):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        if added(test.score for test in self.tests) != self.score:
+        if sum(Decimal(str(test.score)) for test in self.tests) != Decimal(str(self.score)):
             raise ValueError("the score is not the sum of the tests")
         return self
 
@@ -82,11 +91,8 @@ def results(report: Report) -> GradescopeResults:
         for m, milestone in enumerate(report.milestones, start=1)
         for n, check in enumerate(milestone.checks, start=1)
     ]
-    scores = adding_up(check.score for _, _, check in rows)
-    tests = [
-        _test(number, milestone, check, score)
-        for (number, milestone, check), score in zip(rows, scores, strict=True)
-    ]
+    numbers = {check.id: number for number, _, check in rows}
+    tests = [_test(report, numbers, milestone, check) for _, milestone, check in rows]
     return GradescopeResults(
         score=plain_number(report.score),
         execution_time=int(-(-report.seconds // 1)),
@@ -96,15 +102,15 @@ def results(report: Report) -> GradescopeResults:
 
 
 def _test(
-    number: str, milestone: MilestoneRow, check: CheckRow, score: int | float
+    report: Report, numbers: dict[str, str], milestone: MilestoneRow, check: CheckRow
 ) -> GradescopeTest:
-    words = status_words(check)
-    said = explanation(check)
+    words = status_words(report, check)
+    said = _with_numbers(explanation(check), numbers)
     tags = [milestone.id, *([check.misconception] if check.misconception else [])]
     return GradescopeTest(
-        name=one_line(check.title or check.id, NAME),
-        number=number,
-        score=score,
+        name=one_line(title_of(milestone, check), NAME),
+        number=numbers[check.id],
+        score=plain_number(check.score),
         max_score=plain_number(check.max_score),
         status="passed" if check.status == "passed" else "failed",
         output=(f"{words}\n{said}" if words and check.status != "failed" else said)[:OUTPUT],
@@ -113,9 +119,20 @@ def _test(
     )
 
 
+def _with_numbers(text: str, numbers: dict[str, str]) -> str:
+    """A text in which other rows have their numbers, by which they are found on the page."""
+    return re.sub(
+        r"`(\w+)`",
+        lambda m: f"{m[0]} ({numbers[m[1]]})" if m[1] in numbers else m[0],
+        text,
+    )
+
+
 def _overview(report: Report) -> str:
     why = reason(report)
-    lines = [why or score_text(report)]
+    lines = [line for line in (why or score_text(report), begin_with(report)) if line]
+    if any(awaits_mark(milestone, check) for milestone, check in rows_of(report)):
+        lines.append("Answers that wait for a person's mark have no points yet.")
     places = (
         f"{finding.location}: {finding.message}" if finding.location else finding.message
         for finding in (() if why else report.findings[:20])

@@ -5,7 +5,14 @@ from xml.etree import ElementTree as ET
 
 from grader.batch.store import Handed
 from grader.export.base import Format, Source, Wanted, Written
-from grader.export.wording import explanation, line_of, path_of, reason, status_words
+from grader.export.wording import (
+    explanation,
+    line_of,
+    path_of,
+    reason,
+    status_words,
+    title_of,
+)
 from grader.report import CheckRow, MilestoneRow, Report
 from grader.report.cells import one_line
 from grader.report.terminal import points, printable
@@ -60,7 +67,7 @@ def _case(
     case = ET.Element(
         "testcase",
         classname=one_line(f"{report.assignment}.{milestone.id}"),
-        name=one_line(check.id),
+        name=one_line(f"{check.id}: {check.title}"),
         time="0",
     )
     path, line = path_of(check.location, base), line_of(check.location)
@@ -69,7 +76,9 @@ def _case(
     if line:
         case.set("line", str(line))
     if check.status != "passed":
-        head = one_line(f"{check.title} {points(check.score)} / {points(check.max_score)}")
+        head = one_line(
+            f"{title_of(milestone, check)} {points(check.score)} / {points(check.max_score)}"
+        )
         tag = "failure"
         if check.status in ERRORS or report.status != "graded":
             tag = "error"
@@ -77,8 +86,8 @@ def _case(
             tag = "skipped"
         inner = ET.SubElement(case, tag, message=head)
         if tag != "skipped":
-            inner.set("type", one_line(check.misconception or status_words(check)))
-        inner.text = f"{printable(handed.id)}: {status_words(check)}\n{explanation(check)}"
+            inner.set("type", one_line(check.misconception or status_words(report, check)))
+        inner.text = f"{printable(handed.id)}: {status_words(report, check)}\n{explanation(check)}"
     return case
 
 

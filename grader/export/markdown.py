@@ -4,14 +4,24 @@ import re
 from collections.abc import Iterator
 
 from grader.export.base import Format, Source, Wanted, Written
-from grader.export.wording import explained, path_of, reason, score_text, status_words
+from grader.export.wording import (
+    begin_with,
+    explained,
+    path_of,
+    reason,
+    score_text,
+    status_words,
+    title_of,
+)
 from grader.report import CheckRow, MilestoneRow, Report
 from grader.report.cells import one_line
 from grader.report.terminal import MARKS, points, printable
 
 MOST_BYTES = 900_000  # a step's summary may have 1 MiB
 LONG = 4_000  # characters of one text
-SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|~<>&$@:])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]#|~<>&$]|^[-+=](?=\s|$|[-+=])|^[0-9]+(?=[.)])|:(?=//)|!(?=\[))")
+LINKED = re.compile(r"(?<=@)(?=\w)|(?<=[Ww]{3})(?=\.)")  # what is made a link without any markup
+LEGEND = "✓ passed · ✗ lost · ⧖ took too long · ⊘ not allowed · – not tried · ? a person must look"
 
 
 def write(source: Source, wanted: Wanted) -> Written:
@@ -31,7 +41,8 @@ def _as_far_as_it_fits(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _report(report: Report, base: str) -> Iterator[str]:
-    yield f"## {_plain(report.assignment.replace('_', ' '))}: {score_text(report)}"
+    title = report.assignment.replace("_", " ")
+    yield f"## {_plain(one_line(report.submission))}, {_plain(title)}: {score_text(report)}"
     yield ""
     why = reason(report)
     if why:
@@ -43,8 +54,12 @@ def _report(report: Report, base: str) -> Iterator[str]:
         marks = "".join(MARKS[check.status][0] for check in milestone.checks)
         score = f"{points(milestone.score)} / {points(milestone.max_score)}"
         yield f"| {_plain(milestone.title)} | {score} | {marks} |"
+    yield f"\n{LEGEND}"
+    first = begin_with(report)
+    if first:
+        yield f"\n{_plain(first)}"
     for milestone in report.milestones:
-        yield from _milestone(milestone, base)
+        yield from _milestone(report, milestone, base)
     if report.findings:
         yield "\n### Also\n"
     for finding in report.findings[:20]:
@@ -52,22 +67,22 @@ def _report(report: Report, base: str) -> Iterator[str]:
         yield f"- {place}{_plain(one_line(finding.message, LONG))}"
 
 
-def _milestone(milestone: MilestoneRow, base: str) -> Iterator[str]:
+def _milestone(report: Report, milestone: MilestoneRow, base: str) -> Iterator[str]:
     lost = [c for c in milestone.checks if c.status not in ("passed", "blocked")]
     blocked = [c for c in milestone.checks if c.status == "blocked"]
     if lost or blocked:
         yield f"\n### {_plain(milestone.title)}"
     for check in lost:
-        yield from _check(check, base)
-    if blocked:
-        names = ", ".join(_plain(one_line(check.id)) for check in blocked)
-        yield f"\nNot tried: {names}"
+        yield from _check(report, milestone, check, base)
+    for why in dict.fromkeys(check.message or "" for check in blocked):
+        names = ", ".join(_plain(one_line(c.id)) for c in blocked if (c.message or "") == why)
+        yield f"\n– {_plain(why)} {names}"
 
 
-def _check(check: CheckRow, base: str) -> Iterator[str]:
+def _check(report: Report, milestone: MilestoneRow, check: CheckRow, base: str) -> Iterator[str]:
     score = f"{points(check.score)} / {points(check.max_score)}"
-    words = "" if check.status == "failed" else f" ({status_words(check)})"
-    yield f"\n**{_plain(one_line(check.title))}** {score}{words}\n"
+    words = "" if check.status == "failed" else f" ({status_words(report, check)})"
+    yield f"\n**{_plain(one_line(title_of(milestone, check)))}** {score}{words}\n"
     if check.location is not None:
         cell = "" if check.location.cell is None else f", cell {check.location.cell}"
         line = "" if check.location.line is None else f", line {check.location.line}"
@@ -105,7 +120,7 @@ def _class(source: Source) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup."""
-    return SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+    return LINKED.sub("\u200b", SPECIAL.sub(r"\\\1", " ".join(printable(text).split())))
 
 
 def _code(text: str) -> str:

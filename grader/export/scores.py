@@ -6,28 +6,29 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from grader.report.model import plain_number
 
+PLACES = 2  # decimal places that are kept, or as many as full marks have
 
-def rescaled(value: Decimal, of: Decimal, to: Decimal, places: int = 2) -> Decimal:
-    """Points of `of` as points of `to`, rounded half up.
+
+def rescaled(value: Decimal, of: Decimal, to: Decimal) -> Decimal:
+    """Points of `of` as points of `to`, rounded half up; full marks are full marks.
 
     Args:
         value: the points.
         of: full marks, as they are.
         to: full marks, as they are to be.
-        places: decimal places that are kept.
     """
     if of == to or not of:
         return value
-    return (value * to / of).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    exponent = to.as_tuple().exponent
+    places = max(PLACES, -exponent if isinstance(exponent, int) else 0)
+    return min(to, (value * to / of).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 
-def rescaled_parts(
-    parts: Sequence[Decimal], of: Decimal, to: Decimal, places: int = 2
-) -> list[Decimal]:
+def rescaled_parts(parts: Sequence[Decimal], of: Decimal, to: Decimal) -> list[Decimal]:
     """Parts of a sum on another scale, whose sum is that of all of them on that scale.
 
-    Each is the difference of the rounded sums up to it, so it is never negative, less than a unit
-    of the last place away from its own value, and 0 where it was 0.
+    Each is the difference of the rounded sums up to it, so it is never negative, at most a unit of
+    the last place away from its own value, and 0 where it was 0.
     """
     if of == to:
         return list(parts)
@@ -35,7 +36,7 @@ def rescaled_parts(
     found = []
     for part in parts:
         total += part
-        now = rescaled(total, of, to, places)
+        now = rescaled(total, of, to)
         found.append(now - before)
         before = now
     return found
@@ -44,7 +45,9 @@ def rescaled_parts(
 def adding_up(parts: Iterable[Decimal]) -> list[int | float]:
     """Numbers of JSON that, added from the first to the last as doubles, give the exact sum.
 
-    Where they would not, the last that is not 0 is adjusted, by less than anybody can see.
+    Where they would not, the last that is not 0 is adjusted, by less than anybody can see. Where
+    that is not enough, since no double is the difference, all become multiples of the sum's own
+    precision, among which every sum is exact.
     """
     exact = list(parts)
     numbers = [plain_number(part) for part in exact]
@@ -52,13 +55,12 @@ def adding_up(parts: Iterable[Decimal]) -> list[int | float]:
     last = max((index for index, part in enumerate(exact) if part), default=None)
     if last is None or added(numbers) == total:
         return numbers
-    before = added(numbers[:last])
-    number = total - before
-    while before + number < total:
-        number = math.nextafter(number, math.inf)
-    while before + number > total:
-        number = math.nextafter(number, -math.inf)
-    numbers[last] = number
+    numbers[last] = total - added(numbers[:last])
+    if added(numbers) == total:
+        return numbers
+    unit = math.ulp(total)
+    numbers = [round(number / unit) * unit for number in numbers]
+    numbers[last] = total - added(numbers[:last])
     return numbers
 
 

@@ -4,20 +4,52 @@ import csv
 import html
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import PurePosixPath
+from typing import Literal
 
-from grader.batch.gradebook import ClassRow
 from grader.batch.roster import Roster, Row
+from grader.batch.store import Handed
 from grader.errors import InputError
-from grader.export.base import Source
+from grader.export.base import Source, Wanted
 from grader.export.scores import rescaled
-from grader.report.cells import cell, one_line
-from grader.report.terminal import points
+from grader.export.wording import begin_with, score_text
+from grader.intake.text import writable
+from grader.report import Report
+from grader.report.cells import is_formula, one_line
+from grader.report.terminal import points, remark
 
 LISTED = 40  # ids that a sentence names
+MOST_POINTS = 1_000_000
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")  # 1,000.00
+REQUIRED = (
+    "Students are known by the site's own export, or by a class list with its ids: name it with "
+    "--roster FILE."
+)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A submission with its report."""
+
+    handed: Handed
+    report: Report
+
+    @property
+    def feedback(self) -> str:
+        """What a student is told in one line: points, milestones, and what to mend first."""
+        report = self.report
+        parts = ", ".join(
+            f"{milestone.title} {points(milestone.score)}/{points(milestone.max_score)}"
+            for milestone in report.milestones
+        )
+        if report.status != "graded":
+            return one_line(remark(report))
+        texts = (score_text(report), parts, begin_with(report))
+        return one_line(". ".join(text.rstrip(".") for text in texts if text) + ".")
 
 
 @dataclass(frozen=True)
@@ -27,22 +59,12 @@ class Student:
     Attributes:
         key: an id of the student.
         columns: what the site's export or the class list says of them.
-        graded: their submission; None where there is none, or where two could be meant.
+        graded: the submission that counts; None where there is none.
     """
 
     key: str
     columns: dict[str, str]
-    graded: ClassRow | None
-
-    @property
-    def summary(self) -> str:
-        """What their feedback says, in one line."""
-        if self.graded is None:
-            return ""
-        summary = self.graded.summary
-        score = f"{points(summary.score)} of {points(summary.max_score)} points"
-        parts = ", ".join(f"{name} {points(value)}" for name, value in summary.milestones.items())
-        return one_line(". ".join(part for part in (score, parts, summary.remark) if part))
+    graded: Graded | None
 
 
 @dataclass
@@ -53,113 +75,164 @@ class Joined:
         students: the site's lines, in its order.
         told: who was left out of what, and what else should be known, a sentence each.
         max_score: full marks, as the grader counts them.
+        replaced: ids of students whose cells held something else before.
+        kept: ids of students whose cells are not to be changed.
     """
 
     students: list[Student] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     max_score: Decimal = Decimal(0)
+    replaced: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+    def tell(self, ids: Sequence[str], sentence: str) -> None:
+        """Add a sentence with ids, where there are any."""
+        if ids:
+            self.told.append(f"{sentence}: {listed(ids)}")
+
+    def sentences(self) -> tuple[str, ...]:
+        """All that is to be told, once every line is written."""
+        self.tell(self.replaced, "Grades or feedback that were there are replaced")
+        self.tell(self.kept, "Excused, or not to be changed on the site, and left as they are")
+        self.replaced, self.kept = [], []
+        return tuple(self.told)
 
 
-def join(source: Source, roster: Roster | None, place: Callable[[str], dict[str, str]]) -> Joined:
+def join(source: Source, wanted: Wanted) -> tuple[Joined, Roster]:
     """Bring submissions and students together, by ids alone.
+
+    Of several submissions of one student, the one with the most points counts.
 
     Args:
         source: the class, or one report.
-        roster: the students; None to take the ids that submissions have.
-        place: where none is given, the columns of a student of whom an id is known.
+        wanted: with its `roster`.
+
+    Raises:
+        InputError: there is no class list, or nobody of it handed in anything.
     """
+    roster = wanted.roster
+    if roster is None:
+        raise InputError(REQUIRED)
     joined = Joined()
-    of: dict[str, list[ClassRow]] = {}
-    rows: dict[str, Row] = {}
+    of: dict[str, list[Graded]] = {}
     strangers, failed, refused, review = [], [], [], []
-    for graded in source.rows():
-        joined.max_score = max(joined.max_score, graded.summary.max_score)
-        if roster is not None:
-            found = [row for name in _ids(graded) if (row := roster.find(name)) is not None]
-        else:
-            found = [Row(name, place(name)) for name in graded.students]
-        if not found:
-            strangers.append(graded.id)
-        for row in {row.key: row for row in found}.values():
+    count = 0
+    for handed, report in source.reports():
+        count += 1
+        graded = Graded(handed, report)
+        joined.max_score = max(joined.max_score, report.max_score)
+        rows, unknown = _rows_of(handed, roster)
+        strangers += unknown
+        for row in rows:
             of.setdefault(row.key, []).append(graded)
-            rows.setdefault(row.key, row)
-        if graded.summary.status == "error":
-            failed.append(graded.id)
-        elif graded.summary.status == "refused":
-            refused.append(graded.id)
-        elif graded.summary.review:
-            review.append(graded.id)
+        if report.status == "error":
+            failed.append(handed.id)
+        elif report.status == "refused":
+            refused.append(handed.id)
+        elif any(check.status == "review" for check in report.checks()):
+            review.append(handed.id)
+    if count and not of:
+        raise InputError(
+            f"None of the {count} submissions is of anybody in the class list: they are "
+            f"{listed(strangers, 5)}, and it has {listed([row.key for row in roster.rows], 5)}."
+        )
     absent, several = [], []
-    whom = "whose id is known" if roster is None else "in the class list"
-    for row in rows.values() if roster is None else roster.rows:
-        handed = of.get(row.key, [])
-        if not handed:
+    for row in roster.rows:
+        # The grader's fault is nobody's zero.
+        all_of = of.get(row.key, [])
+        counting = [each for each in all_of if each.report.status != "error"]
+        best = max(counting, key=lambda each: each.report.score, default=None)
+        if len(all_of) > 1 and best is not None:
+            several.append(f"{row.key} ({', '.join(_told(each, each is best) for each in all_of)})")
+        if not all_of and not _is_test_student(row):
             absent.append(row.key)
-        if len(handed) > 1:
-            several.append(f"{row.key} ({', '.join(each.id for each in handed)})")
-        one = handed[0] if len(handed) == 1 else None
-        if one is not None and one.summary.status == "error":
-            one = None  # the grader's fault is nobody's zero
-        joined.students.append(Student(row.key, row.columns, one))
-    for ids, sentence in (
-        (absent, "In the class list without a submission"),
-        (strangers, f"Submissions of nobody {whom}, in no line of the file"),
-        (several, "With more than one submission, so none of them counts; keep one"),
-        (failed, "The grader itself failed, so no points are entered"),
-        (refused, "Could not be read, and have 0 points"),
-        (review, "Have rows that a person must look at, so their points may change"),
-        (roster.ambiguous if roster is not None else [], "Ids that two rows of the list share"),
-        (
-            list(map(str, roster.without_id)) if roster is not None else [],
-            "Lines of the class list without an id",
-        ),
-    ):
-        if ids:
-            joined.told.append(f"{sentence}: {_listed(ids)}")
-    return joined
+        joined.students.append(Student(row.key, row.columns, best))
+    joined.tell(absent, "In the class list without a submission")
+    joined.tell(strangers, "Submissions of nobody in the class list, in no line of the file")
+    joined.tell(several, "With more than one submission, of which the best counts")
+    joined.tell(failed, "The grader itself failed, so no points are entered")
+    joined.tell(refused, "Could not be read, and have 0 points")
+    joined.tell(review, "Have rows that a person must look at, so their points may change")
+    joined.tell(roster.ambiguous, "Ids that two rows of the list share")
+    joined.tell(list(map(str, roster.without_id)), "Lines of the class list without an id")
+    return joined, roster
 
 
-def _ids(graded: ClassRow) -> list[str]:
-    """The ids that a submission may be known by: its students', or else its file's name."""
-    return graded.students or [PurePosixPath(graded.handed.file).stem, graded.id]
+def _rows_of(handed: Handed, roster: Roster) -> tuple[list[Row], list[str]]:
+    """The rows of a submission's students, and who of them has none."""
+    names = handed.student.split()
+    if not names:
+        for name in (PurePosixPath(handed.file).stem, handed.id):
+            row = roster.find(name)
+            if row is not None:
+                return [row], []
+        return [], [handed.id]
+    found = {name: roster.find(name) for name in names}
+    rows = {row.key: row for row in found.values() if row is not None}
+    lost = [name for name, row in found.items() if row is None]
+    if not rows:
+        return [], [handed.id]
+    return list(rows.values()), [f"{name} ({handed.id})" for name in lost]
 
 
-def _listed(ids: Sequence[str]) -> str:
-    shown = ", ".join(one_line(each, 120) for each in ids[:LISTED])
-    return shown + (f" and {len(ids) - LISTED} more" if len(ids) > LISTED else "")
+def _told(graded: Graded, counts: bool) -> str:
+    return f"{graded.handed.id} {points(graded.report.score)}{' counts' if counts else ''}"
+
+
+def _is_test_student(row: Row) -> bool:
+    """Whether it is the student that Canvas has for teachers to see what students see."""
+    return value_of(row.columns, ("student",)).casefold() in ("student, test", "test student")
+
+
+def listed(ids: Sequence[str], most: int = LISTED) -> str:
+    """Ids in a sentence."""
+    shown = ", ".join(one_line(each, 120) for each in ids[:most])
+    return shown + (f" and {len(ids) - most} more" if len(ids) > most else "")
 
 
 def column_of(
-    headers: Sequence[str], wanted: str | None, assignment: str, looks_like: re.Pattern[str]
+    headers: Sequence[str], wanted: Wanted, assignment: str, looks_like: re.Pattern[str]
 ) -> str | None:
     """The column of the site's export that the grades belong into; None where there is none.
 
     Args:
         headers: the export's columns.
-        wanted: its name as a person gave it, with or without the site's number.
+        wanted: with its `column`, as a person gave it, with or without the site's number.
         assignment: the id of the assignment, by whose words it is looked for otherwise.
         looks_like: what columns of grades look like on that site.
 
     Raises:
-        InputError: more than one fits, or that which was asked for does not.
+        InputError: more than one fits, or none of those that there are.
     """
-    columns = [header for header in headers if looks_like.search(header)]
-    if wanted is not None:
-        simple = wanted.strip().casefold()
-        exact = [header for header in headers if header.casefold() == simple]
-        fitting = exact or [header for header in columns if header.casefold().startswith(simple)]
+    columns = [header for header in dict.fromkeys(headers) if looks_like.search(header)]
+    if wanted.column is not None:
+        simple = " ".join(wanted.column.split()).casefold()
+        if not simple:
+            raise InputError("--column is empty: name the site's column of the assignment.")
+        begins = re.compile(rf"{re.escape(simple)}(?![^\W_])")
+        exact = [header for header in columns if header.casefold() == simple]
+        fitting = exact or [header for header in columns if begins.match(header.casefold())]
+        if not fitting and simple in (" ".join(h.split()).casefold() for h in headers):
+            raise InputError(
+                f"{wanted.column!r} is no column of grades: there is {listed(columns) or 'none'}."
+            )
+        if not fitting and columns and looks_like.search(wanted.column):
+            raise InputError(
+                f"The class list has no column {wanted.column!r}: it has {listed(columns)}."
+            )
     else:
         words = _words(assignment)
         fitting = [header for header in columns if words <= _words(header)]
-    if len(fitting) == 1 or not headers:
-        return fitting[0] if fitting else None
-    if fitting:
+        if columns and not fitting:
+            raise InputError(
+                f"Which column of the site is meant? Name one of {listed(columns)} with --column, "
+                "or another name for a new one."
+            )
+    if len(fitting) > 1:
         raise InputError(
-            f"Several columns could be meant ({_listed(fitting)}): name one with --column."
+            f"Several columns could be meant ({listed(fitting)}): name one with --column."
         )
-    if wanted is not None and columns and looks_like.search(wanted):
-        raise InputError(f"The class list has no column {wanted!r}: it has {_listed(columns)}.")
-    return None
+    return fitting[0] if fitting else None
 
 
 def _words(text: str) -> set[str]:
@@ -167,29 +240,61 @@ def _words(text: str) -> set[str]:
 
 
 def number(text: str) -> Decimal | None:
-    """The points that a site's cell names; None where it names none."""
+    """The points that a site's cell names, "1,000.00" and "8,5" included; None for none."""
+    text = text.strip()
+    text = text.replace(",", "") if GROUPED.fullmatch(text) else text.replace(",", ".")
     try:
-        value = Decimal(text.strip().replace(",", "."))
+        value = Decimal(text)
     except InvalidOperation:
         return None
-    return value if value.is_finite() and value > 0 else None
+    return value if value.is_finite() and 0 < value <= MOST_POINTS else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell holds points, 0 included."""
+    return re.fullmatch(r"-?[0-9]+([.,][0-9]+)*", text.strip()) is not None
 
 
 def grade(student: Student, joined: Joined, possible: Decimal | None) -> str | None:
     """A student's points on the site's scale; None where none are to be entered."""
     if student.graded is None:
         return None
-    score = student.graded.summary.score
+    score = student.graded.report.score
     return points(rescaled(score, joined.max_score, possible or joined.max_score))
 
 
-def tell_scale(joined: Joined, possible: Decimal | None) -> None:
-    """Say that points are on another scale, where they are."""
-    if possible is not None and possible != joined.max_score:
+def entered(student: Student, joined: Joined, score: str, before: str) -> str:
+    """The score, noted where it replaces another value; what is excused stays so."""
+    if before.casefold() in ("ex", "excused"):
+        joined.kept.append(student.key)
+        return before
+    if before not in ("", "-") and number(before) != number(score) and before != score:
+        joined.replaced.append(student.key)
+    return score
+
+
+def tell_scale(joined: Joined, wanted: Wanted, site: Decimal | None) -> Decimal | None:
+    """Say on which scale points are, where that could surprise; returns full marks there.
+
+    Args:
+        joined: the class.
+        wanted: with its `max_score`, which comes first.
+        site: what the site says that full marks are; None where it does not say.
+    """
+    rubric = points(joined.max_score)
+    possible = wanted.max_score or site
+    if possible is None:
         joined.told.append(
-            f"Points are of {points(possible)}, as on the site; the rubric has "
-            f"{points(joined.max_score)}."
+            f"Points are of {rubric}, as in the rubric, since the list does not say what full "
+            "marks are on the site: --max-score puts them on another scale."
         )
+    elif wanted.max_score is not None and site is not None and site != wanted.max_score:
+        joined.told.append(
+            f"Points are of {points(possible)}, but the site's column is of {points(site)}."
+        )
+    elif possible != joined.max_score:
+        joined.told.append(f"Points are of {points(possible)}; the rubric has {rubric}.")
+    return possible
 
 
 def escaped(text: str) -> str:
@@ -203,9 +308,23 @@ def value_of(columns: dict[str, str], names: Iterable[str]) -> str:
     return next((simple[name] for name in names if simple.get(name)), "")
 
 
-def written(rows: Iterator[Sequence[str]], quoting: int = csv.QUOTE_MINIMAL) -> str:
-    """The file of these rows; no cell of it is taken for a formula."""
+def tell_formulas(joined: Joined, ids: Iterable[str]) -> None:
+    """Say which ids the site will not know, since they begin like a formula."""
+    joined.tell(
+        [each for each in ids if is_formula(each)],
+        "Ids that begin like a formula have a quote before them, so the site may not know them",
+    )
+
+
+def written(rows: Iterator[Sequence[str]], quote_all: bool = False) -> str:
+    """The file of these rows: what the site's export held, as it was; no cell is a formula."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n", quoting=quoting)  # type: ignore[arg-type]
-    writer.writerows([cell(text) for text in row] for row in rows)
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    writer = csv.writer(out, lineterminator="\r\n", quoting=quoting)
+    writer.writerows([_kept(text) for text in row] for row in rows)
     return out.getvalue()
+
+
+def _kept(text: str) -> str:
+    text = CONTROL.sub("", writable(text))
+    return f"'{text}" if is_formula(text) else text

@@ -2,9 +2,36 @@
 
 from collections.abc import Iterator
 
-from grader.report import CheckRow, Place, Report
+from grader.assignment.questions import MILESTONE as QUESTIONS
+from grader.report import CheckRow, MilestoneRow, Place, Report
 from grader.report.cells import one_line
+from grader.report.model import awaits_mark
 from grader.report.terminal import WORDS, points, printable
+
+
+def title_of(milestone: MilestoneRow, check: CheckRow) -> str:
+    """What a row is called outside of its report: questions have their ids, which answers bear."""
+    title = check.title.strip() or check.id
+    if milestone.id == QUESTIONS:
+        title = f"{title} ({check.id})"
+    return f"{title} – waits for a person's mark" if awaits_mark(milestone, check) else title
+
+
+def rows_of(report: Report) -> Iterator[tuple[MilestoneRow, CheckRow]]:
+    """Every row with its milestone."""
+    for milestone in report.milestones:
+        for check in milestone.checks:
+            yield milestone, check
+
+
+def begin_with(report: Report) -> str:
+    """What to mend first, in a sentence or two; "" where nothing is wrong with the code."""
+    lost = [check for check in report.code() if check.status not in ("passed", "review")]
+    first = next((check for check in lost if check.status != "blocked"), None)
+    if first is None:
+        return ""
+    message = next(iter((first.message or "").splitlines()), "")
+    return one_line(f"Begin with: {first.title} {message} {first.hint or ''}")
 
 
 def reason(report: Report) -> str:
@@ -37,7 +64,7 @@ def explanation(check: CheckRow) -> str:
         text if not label else f"{label}:{' ' if chr(10) not in text else chr(10)}{text}"
         for label, text in explained(check)
     ]
-    if check.location is not None:
+    if check.location is not None and check.status != "blocked":
         lines.insert(min(1, len(lines)), f"where: {printable(str(check.location))}")
     return "\n".join(lines)
 
@@ -49,14 +76,14 @@ def explanation_in_a_line(check: CheckRow, most: int | None = None) -> str:
     return one_line(text if most is None else text[: 4 * most], most)
 
 
-def status_words(check: CheckRow) -> str:
+def status_words(report: Report, check: CheckRow) -> str:
     """How a row that did not pass came out, in words; "" for one that passed."""
-    return WORDS.get(check.status, "")
+    return "not graded" if report.status != "graded" else WORDS.get(check.status, "")
 
 
 def line_of(place: Place | None) -> int | None:
     """The line of a file, if it is one: lines of cells are none."""
-    return place.line if place is not None and place.cell is None else None
+    return (place.line or None) if place is not None and place.cell is None else None
 
 
 def path_of(place: Place | None, base: str) -> str:

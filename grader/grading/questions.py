@@ -86,7 +86,7 @@ def _row(question: Question, answer: Answer | None) -> CheckRow:
         status="blocked",
         score=Decimal(0),
         max_score=question.points,
-        message="Not answered: ANSWERS holds no answer to these.",
+        message="Not answered: nothing in ANSWERS.",
     )
     if answer is None or _is_empty(answer.value):
         return base

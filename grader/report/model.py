@@ -36,8 +36,8 @@ class Place(_Model):
     """A line of a file, or of a cell of a notebook."""
 
     file: str
-    line: int | None = None
-    cell: int | None = None
+    line: Annotated[int, Field(ge=0)] | None = None
+    cell: Annotated[int, Field(ge=0)] | None = None
 
     def __str__(self) -> str:
         return str(Location(self.file, self.line, self.cell))
@@ -59,6 +59,12 @@ class CheckRow(_Model):
     hint: str | None = None
     lesson: str | None = None
     location: Place | None = None
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        if self.score > self.max_score:
+            raise ValueError(f"the score of {self.id} is larger than what there is to be had")
+        return self
 
 
 class MilestoneRow(_Model):
@@ -119,7 +125,7 @@ class Report(_Model):
     milestones: tuple[MilestoneRow, ...]
     findings: tuple[Finding, ...] = ()
     environment: Environment
-    seconds: float
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

@@ -37,7 +37,10 @@ RUN_IN = {
     "limits": "Run in a sandbox (limits: no namespaces here; `grader doctor` says why).",
     "none": "Run without a sandbox: do that with code of your own only. `grader doctor` says why.",
 }
-COMMAND = re.compile(r"(?<!\S)(?:::(?=[A-Za-z][\w-]*(?:\s|::))|##\[)")  # of a GitHub workflow
+# What a GitHub workflow takes for a command: two colons at the beginning of a line, which may be
+# broken at any blank, or the older form, which it finds anywhere in a line.
+COMMAND = re.compile(r"(?<!\S)::(?=[A-Za-z][\w-]*(?:\s|::))")
+OLDER_COMMAND = re.compile(r"##(?=\[)")
 
 
 def points(value: Decimal) -> str:
@@ -52,7 +55,7 @@ def printable(text: str) -> str:
     Control characters, those that turn the direction, and halves of surrogate pairs are written as
     escapes; what a workflow takes for a command gets a backslash, wherever a line may be broken.
     """
-    text = COMMAND.sub(r"\\\g<0>", text)
+    text = OLDER_COMMAND.sub(r"#\\#", COMMAND.sub(r"\\\g<0>", text))
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text  # as nearly all are, and long ones take their time
     return "".join(c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)

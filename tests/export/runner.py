@@ -136,7 +136,8 @@ def obeyed(log):
             if text.rstrip() == f"::{stopped}::":
                 stopped = None
             continue
-        match = re.match(r"::([a-zA-Z-]+)(?: (.*?))?::(.*)", text) or re.match(
+        # The older form is found anywhere in a line.
+        match = re.match(r"::([a-zA-Z-]+)(?: (.*?))?::(.*)", text) or re.search(
             r"##\[([a-zA-Z-]+)(?: (.*?))?\](.*)", text
         )
         if match is None:

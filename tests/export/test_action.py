@@ -51,7 +51,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model, n_heads):
         super().__init__()
         forge()
-        raise ValueError("::warning file=x::forged")
+        raise ValueError("::warning file=x::forged x##[set-output name=result]forged")
 """
 # What Python would take for its own if it looked at the student's folder first.
 TRAPS = ("venv", "pip", "ensurepip", "typing", "torch", "typer", "json", "grader", "sitecustomize")
@@ -169,6 +169,7 @@ def test_what_cannot_be_graded_has_a_result_with_the_reason(
     [
         ({"assignment": "no_such"}, "No report was made"),
         ({"timeout": "soon"}, "a number of minutes"),
+        ({"path": ""}, "No report was made"),
         ({"isolation": "some"}, "No report was made"),
     ],
 )
@@ -185,10 +186,10 @@ def test_without_a_grader_there_is_still_a_result(tmp_path):
     workspace = tmp_path / "checkout"
     workspace.mkdir()
     ran = run_action(
-        tmp_path / "runner", workspace, only={"Tell the result"}, assignment="multi_head_attention",
-        max_score='12"}', test_name='"$(touch forged)"', path="$(touch forged)",
+        tmp_path / "runner", workspace, only={"Make room", "Tell the result"},
+        assignment="multi_head_attention", max_score='012"}', test_name='"$(touch forged)"', path="$(touch forged)",
     )  # fmt: skip
-    assert ran.codes == {"Tell the result": 1}
+    assert ran.codes == {"Make room": 0, "Tell the result": 1}
     assert result_of(ran)["max_score"] == 0
     assert not list(tmp_path.rglob("forged"))
 
@@ -244,6 +245,34 @@ def test_packages_are_names_and_installing_looks_at_nothing_of_the_student(
             assert f"--constraint {ROOT}/constraints.txt" in line
 
 
+def test_a_second_use_does_not_tell_the_first_ones_result(tmp_path, programs):
+    first = graded(tmp_path, programs, (EXAMPLES / "wrong_mask_inverted.py").read_text())
+    again = run_action(
+        tmp_path / "runner", tmp_path / "checkout", programs=[programs],
+        assignment="multi_head_attention", packages="bad;package",
+    )  # fmt: skip
+    assert result_of(again)["status"] == "error"
+    assert again.outputs["report"] == ""
+    assert Path(first.outputs["report"]).exists()
+
+
+@pytest.mark.parametrize("path", ["link.py", "folder", "folder/secret.py", "loop.py", "./link.py"])
+def test_links_are_not_followed(tmp_path, programs, path):
+    workspace, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
+    for folder in (workspace, elsewhere):
+        folder.mkdir()
+    (elsewhere / "secret.py").write_text("canary token\n")
+    (workspace / "link.py").symlink_to(elsewhere / "secret.py")
+    (workspace / "folder").symlink_to(elsewhere)
+    (workspace / "loop.py").symlink_to(workspace / "loop.py")
+    ran = run_action(
+        tmp_path / "runner", workspace, programs=[programs], assignment="multi_head_attention",
+        install="false", path=path,
+    )  # fmt: skip
+    assert "links are not followed" in result_of(ran)["message"]
+    assert "canary" not in ran.log + ran.summary + Path(ran.outputs["report"]).read_text()
+
+
 def test_the_cache_is_named_by_what_is_installed(tmp_path):
     workspace = tmp_path / "checkout"
     workspace.mkdir()
@@ -261,7 +290,7 @@ def test_the_cache_is_named_by_what_is_installed(tmp_path):
 def test_no_script_holds_an_expression_and_every_step_is_bash():
     steps = load_action()["runs"]["steps"]
     scripts = [step for step in steps if "run" in step]
-    assert len(scripts) == 4
+    assert len(scripts) == 5
     for step in scripts:
         assert step["shell"] == "bash"
         assert not EXPRESSION.search(step["run"])
@@ -322,5 +351,6 @@ def test_start_writes_where_the_action_is(tmp_path):
 
 
 def test_the_runner_here_stops_commands_as_github_does():
+    assert obeyed("x##[error]y") == [("error", "", "y")]
     log = "::error::a\n::stop-commands::t\n::error::b\n::x::\n::t::\n ::notice title=c::d"
     assert obeyed(log) == [("error", "", "a"), ("notice", "title=c", "d")]

@@ -238,7 +238,9 @@ def run_classroom50(assignment, tmp_path, home, source, **more):
     (checkout / "typing.py").write_text("print('TRAPPED')\n")
     secret = tmp_path / "kept.txt"
     secret.write_text("kept")
-    (checkout / "result.json").symlink_to(secret)
+    for name in ("result.json", ".result.json.tmp", ".release-body.md.tmp"):
+        (checkout / name).symlink_to(secret)
+    (checkout / "release-body.md").mkdir()
     (tmp_path / "output").write_text("")
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "output"),
@@ -295,11 +297,19 @@ def test_the_time_of_the_commit_counts_where_there_is_one(tmp_path):
     when = {**os.environ, "GIT_COMMITTER_DATE": "2026-11-29T08:09:10+02:00"}
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], env=when, check=True)
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    for name in ("gpg.program", "core.fsmonitor", "core.pager", "core.sshCommand"):
+        subprocess.run([*git, "config", name, program], check=True)
+    subprocess.run([*git, "config", "log.showSignature", "true"], check=True)
     report = tmp_path / "report.json"
     report.write_text(to_json(partly()))
     environment = {**ENVIRONMENT, "GITHUB_WORKSPACE": str(tmp_path)}
     written = FORMATS["classroom50"].write(Source(report), Wanted(environment=environment))
     assert json.loads(written.text)["datetime"] == "2026-11-29T06:09:10Z"
+    assert not ran.exists()
 
 
 def test_bundles_are_made_by_a_command(tmp_path, home):

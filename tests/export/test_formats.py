@@ -161,7 +161,7 @@ def test_a_classroom_reads_numbers_that_add_up(exported, make_one):
         assert test["status"] in ("pass", "fail", "error")
 
 
-@pytest.mark.parametrize("most", ["100", "1", "7", "0.3", "64", "33.3"])
+@pytest.mark.parametrize("most", ["100", "1", "7", "0.3", "64", "33.3", "33.333", "0.335", "0.01"])
 @pytest.mark.parametrize(
     "points", [["0.1"] * 41, ["0.15", "0.35", "0.7"] * 9, ["1"], ["0.04"] * 120]
 )
@@ -288,7 +288,9 @@ def test_gradescope_reads_tests_with_visibility(exported, make_one):
     GradescopeResults.model_validate_json(text)
     assert "leaderboard" not in result
     assert result["score"] == float(report.score)
-    assert added(test["score"] for test in result["tests"]) == result["score"]
+    scores = [Decimal(str(test["score"])) for test in result["tests"]]
+    assert scores == [check.score for check in report.checks()]
+    assert sum(scores) == Decimal(str(result["score"]))
     assert result["execution_time"] == 2
     assert result["stdout_visibility"] == "hidden"
     checks = report.checks()
@@ -305,7 +307,8 @@ def test_gradescope_reads_tests_with_visibility(exported, make_one):
 def test_junit_is_xml_whose_counts_are_right(exported, make_one):
     report = make_one()
     cases = read_junit(exported("junit", report).text)
-    assert [case.name for case, _ in cases] == [check.id for check in report.checks()]
+    names = [case.name.partition(":")[0] for case, _ in cases]
+    assert names == [check.id for check in report.checks()]
     for (case, element), check in zip(cases, report.checks(), strict=True):
         assert (len(element) == 0) == (check.status == "passed")
         if check.location is not None and check.location.cell is None:
@@ -416,6 +419,88 @@ def test_the_command_line_names_every_format():
     from grader.cli.app import FORMATS_HELP
 
     assert re.split(r", | or ", FORMATS_HELP.rstrip(".")) == list(FORMATS)
+
+
+@pytest.mark.parametrize("points", [["0.15", "0.3"], ["7.3", "8.1"], ["0.1", "0.5", "1.2"]])
+def test_points_add_up_where_adjusting_the_last_is_not_enough(exported, points):
+    report = make({"m": [row(f"c{n}", points=each) for n, each in enumerate(points)]})
+    result, _ = read_classroom(exported("classroom", report).text)
+    assert added(test["score"] for test in result["tests"]) == float(report.score)
+    scores = json.loads(exported("gradescope", report).text)["tests"]
+    assert [test["score"] for test in scores] == [float(each) for each in points]
+
+
+@pytest.mark.parametrize(
+    ("rows", "letters"), [(64, 5000), (480, 160), (1000, 8), (1000, 40), (3000, 160)]
+)
+def test_a_classrooms_json_is_small_whatever_the_report(exported, rows, letters):
+    many = [
+        row(f"c{n}", "failed" if n % 3 else "passed", "0.01", title="t" * letters)
+        for n in range(rows)
+    ]
+    report = make({"m": many[: rows // 2], "n": many[rows // 2 :]})
+    result, data = read_classroom(exported("classroom", report).text)
+    assert len(data) <= MOST_BYTES
+    assert added(test["score"] for test in result["tests"]) == float(report.score)
+
+
+def test_a_report_without_rows_has_a_test_that_says_so(exported):
+    result, _ = read_classroom(exported("classroom", make({})).text)
+    assert [test["status"] for test in result["tests"]] == ["error"]
+
+
+def test_questions_have_their_ids_and_what_waits_says_so(exported):
+    names = [
+        test["name"]
+        for test in read_classroom(exported("classroom", THREE["right"]()).text)[0]["tests"]
+    ]
+    assert names[-2:] == [
+        "What scale is about. (scale)",
+        "What why is about. (why) – waits for a person's mark",
+    ]
+    results = json.loads(exported("gradescope", THREE["right"]()).text)
+    assert results["tests"][-1]["name"] == names[-1]
+    assert "no points yet" in results["output"]
+
+
+def test_gradescope_says_where_to_begin_and_which_row_is_meant(exported):
+    results = json.loads(exported("gradescope", partly()).text)
+    assert results["output"].splitlines()[:2] == [
+        "0.4 of 1.6 points",
+        "Begin with: What mask is about. A hidden key has a weight. True = may attend.",
+    ]
+    assert "builds on `value` (2.2)" in results["tests"][4]["output"]
+
+
+def test_what_could_not_be_read_is_not_called_forbidden(exported):
+    results = json.loads(exported("gradescope", EVERY["refused"]()).text)
+    assert "not allowed" not in json.dumps(results)
+    assert results["tests"][0]["output"].startswith("not graded")
+
+
+def test_the_older_form_of_commands_is_broken_anywhere(exported):
+    title = "x##[set-output name=result]forged"
+    report = make({"m": [row("c", "failed", title=title, message=title, got=title)]})
+    for form in REPORT_FORMATS:
+        text = exported(form, report).text
+        assert "##[" not in (base64.b64decode(text).decode() if form == "classroom" else text)
+
+
+def test_nobody_is_called_by_a_page(exported):
+    report = make(
+        {
+            "m": [
+                row(
+                    "c",
+                    "failed",
+                    title="@everybody",
+                    message="ask @student at www.x.org http://x.org",
+                )
+            ]
+        }
+    )
+    text = exported("markdown", report).text
+    assert not re.search(r"@\w|[a-z]://|www\.", text)
 
 
 def test_hostile_text_is_hostile():

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from grader.report import read_report
 from tests.export.classes import BLACKBOARD, CANVAS, CLASS, MOODLE, WORKSHEET, make_class, wanted_of
 from tests.export.reports import to_json
 
+FEEDBACK = "1 of 1.5 points. One 1/1.5. Begin with: Title of doubles_zero. It is wrong."
 Number = Annotated[Decimal, Field(ge=0)]
 Grade = Annotated[str, Field(pattern=r"^([0-9]+(\.[0-9]+)?)?$")]
 
@@ -80,8 +82,10 @@ def test_nobody_is_lost_without_a_word(out):
 
 
 def test_the_sites_points_are_kept_or_asked_for(out):
-    assert "of 30, as on the site; the rubric has 1.5" in "\n".join(write("canvas", out).told)
-    first, students = canvas_lines(write("canvas", out, max_score=Decimal(1)).text)
+    assert "Points are of 30; the rubric has 1.5." in write("canvas", out).told
+    written = write("canvas", out, max_score=Decimal(1))
+    assert "Points are of 1, but the site's column is of 30." in written.told
+    first, students = canvas_lines(written.text)
     assert (first["Little (77)"], students[1]["Little (77)"]) == ("1", "0.67")
     plain = "Student,ID,Section\nOne,s1001,A\nTwo,s1002,A\n"
     written = write("canvas", out, plain)
@@ -126,6 +130,8 @@ def test_a_column_that_could_be_two_is_asked_for(out):
 
 def test_canvas_needs_an_id_of_its_own(out):
     with pytest.raises(InputError, match="--roster"):
+        write("canvas", out, "number,name code\ns1001,One\n")
+    with pytest.raises(InputError, match="None of the 5 submissions is of anybody"):
         write("canvas", out, "email\ns1001@example.org\n")
 
 
@@ -133,7 +139,7 @@ def test_moodle_gets_grade_and_feedback_by_what_most_have(out):
     names = {"ID number": str, "Assignment: Little (Real)": Number, "Feedback comments": str}
     lines = validated(write("moodle", out).text, **names)
     assert [line["ID number"] for line in lines] == ["s1001", "s1002", "s1003", "s1005"]
-    assert lines[1]["Feedback comments"] == "1 of 1.5 points. one 1. scale-missing"
+    assert lines[1]["Feedback comments"] == FEEDBACK
     addresses = MOODLE.replace(",s1005,,", ",s1005,five@example.org,")
     names = {"Email address": str, "Assignment: Little (Real)": Number, "Feedback comments": str}
     assert len(validated(write("moodle", out, addresses).text, **names)) == 4
@@ -149,13 +155,13 @@ def test_moodles_worksheet_comes_back_as_it_was_but_for_the_grades(out):
     before = list(csv.DictReader(io.StringIO(WORKSHEET)))
     after = list(csv.DictReader(io.StringIO(written.text, newline="")))
     assert [line["Grade"] for line in after] == ["100", "66.67", ""]
-    assert after[1]["Feedback comments"] == "1 of 1.5 points. one 1. scale-missing"
+    assert after[1]["Feedback comments"] == FEEDBACK
     for old, new in zip(before, after, strict=True):
         changed = {name for name in old if old[name] != new[name]}
         assert changed <= {"Grade", "Feedback comments"}
     told = "\n".join(written.told)
     assert "s1003" in told
-    assert "of 100, as on the site" in told
+    assert "Points are of 100; the rubric has 1.5." in told
 
 
 def test_blackboard_gets_every_cell_in_quotes(out):
@@ -175,12 +181,12 @@ def test_blackboard_needs_the_number_of_its_column(out):
     assert text == f'"Username","{column}"\r\n"s1001","3"\r\n'
 
 
-def test_two_submissions_of_one_student_are_nobodys_grade(tmp_path):
-    out = make_class(tmp_path, {"s1001": CLASS["s1001"], "sone": CLASS["s1002"]})
+def test_the_best_of_two_submissions_counts_and_is_told(tmp_path):
+    out = make_class(tmp_path, {"sone": CLASS["s1002"], "s1001": CLASS["s1001"]})
     written = write("canvas", out)
     _, students = canvas_lines(written.text)
-    assert students[0]["Little (77)"] == "5" or students[0]["Little (77)"] == ""
-    assert any("s1001 (s1001.py, sone.py)" in sentence for sentence in written.told)
+    assert students[0]["Little (77)"] == "30"
+    assert any("s1001 (s1001.py 1.5 counts, sone.py 1)" in sentence for sentence in written.told)
 
 
 def test_a_fault_of_the_grader_is_nobodys_zero(tmp_path):
@@ -202,23 +208,128 @@ def test_marks_of_a_person_are_in_the_gradebook(tmp_path):
     assert students[-1]["Little (77)"] == "30"
 
 
-def test_without_a_class_list_the_submissions_own_ids_are_taken(tmp_path):
+@pytest.mark.parametrize("form", ["canvas", "moodle", "blackboard"])
+def test_a_class_list_is_needed(out, form):
+    with pytest.raises(InputError, match="--roster"):
+        FORMATS[form].write(Source(out), Wanted())
+
+
+def test_everybody_of_a_group_is_found_or_told(tmp_path):
     from grader.batch import find_submissions, grade_class
     from tests.batch.little import Canned, make_little
 
     little = make_little(tmp_path / "assignments" / "little")
-    folder = tmp_path / "Little - All"
-    folder.mkdir()
-    for number in (12345, 12346):
-        (folder / f"person{number}_{number}_99{number}_m.py").write_text(CLASS["s1001"])
-    found = find_submissions([folder])
-    assert [each.student for each in found] == ["12345", "12346"]
-    grade_class(found, little, tmp_path / "out", Canned(little))
-    written = FORMATS["canvas"].write(Source(tmp_path / "out"), Wanted(column="Little (77)"))
+    (tmp_path / "m.py").write_text(CLASS["s1001"])
+    (found,) = find_submissions([tmp_path / "m.py"])
+    group = replace(found, student="s1001 s1002 nobody99")
+    grade_class([group], little, tmp_path / "out", Canned(little))
+    written = write("canvas", tmp_path / "out")
     _, students = canvas_lines(written.text)
-    assert [(s["ID"], s["Little (77)"]) for s in students] == [("12345", "1.5"), ("12346", "1.5")]
-    with pytest.raises(InputError, match="--roster"):
-        FORMATS["canvas"].write(Source(make_class(tmp_path / "c")), Wanted())
+    assert [student["Little (77)"] for student in students[:3]] == ["30", "30", "7"]
+    assert any("nobody99 (m.py)" in sentence for sentence in written.told)
+
+
+@pytest.mark.parametrize("number", ["1,000", "1,000.00", "1000", "1000,0"])
+def test_points_of_the_site_are_read_in_every_notation(out, number):
+    full = [write("canvas", out, CANVAS.replace(",5,30,", f',5,"{number}",')).text]
+    full.append(write("blackboard", out, BLACKBOARD.replace("Pts: 15", f"Pts: {number}")).text)
+    full.append(write("moodle", out, WORKSHEET.replace("100.00", f'"{number}"')).text)
+    for text in full:
+        assert "1000" in [cell for line in csv.reader(io.StringIO(text)) for cell in line]
+
+
+def test_points_that_nobody_can_have_are_none(out):
+    written = write("canvas", out, CANVAS.replace(",5,30,", ",5,1e400,"))
+    assert canvas_lines(written.text)[0]["Little (77)"] == "1.5"
+
+
+@pytest.mark.parametrize(
+    ("headers", "wanted", "word"),
+    [
+        ("Lab 10 (77)", "Lab 1", None), ("Warm-up (70)", "", "empty"), ("Little (77)", "ID", "no column of grades"),
+        ("Little (77)", "Section", "no column of grades"), ("Week 5 lab (7),Other (8)", None, "Week 5 lab .7., Other"),
+    ],
+)  # fmt: skip
+def test_no_other_column_is_taken_for_the_one_that_is_meant(out, headers, wanted, word):
+    text = f"Student,ID,SIS User ID,SIS Login ID,Section,{headers}\nOne,1,s1001,sone,A,,\n"
+    if word is not None:
+        with pytest.raises(InputError, match=word):
+            write("canvas", out, text, column=wanted)
+    else:
+        written = write("canvas", out, text, column=wanted)
+        canvas_lines(written.text, wanted)
+        assert any("makes a new assignment" in sentence for sentence in written.told)
+
+
+def test_the_column_that_is_filled_is_named(out):
+    assert "The grades are in the column 'Little (77)'." in write("canvas", out).told
+
+
+def test_what_is_excused_stays_and_what_is_replaced_is_told(out):
+    text = CANVAS.replace("sone,A,5,,50", "sone,A,5,EX,50").replace(
+        "+stwo,A and B,,,", "stwo,B,,4,"
+    )
+    written = write("canvas", out, text)
+    _, students = canvas_lines(written.text.replace(",EX", ",0"))
+    assert ",EX\r\n" in written.text
+    assert students[1]["Little (77)"] == "20"
+    told = "\n".join(written.told)
+    assert "left as they are: s1001" in told
+    assert "replaced: s1002, s1003" in told
+    locked = WORKSHEET.replace(
+        '100.00,Yes,"Monday, 30 November 2026, 9:00 AM",-,', '100.00,No,"x",-,See me.'
+    )
+    written = write("moodle", out, locked)
+    first = next(csv.DictReader(io.StringIO(written.text, newline="")))
+    assert (first["Grade"], first["Feedback comments"]) == ("", "See me.")
+    assert any("left as they are: s1001" in sentence for sentence in written.told)
+
+
+@pytest.mark.parametrize(
+    "before", ["-5", "-2.50", "12,5", "- first line\nsecond", "Zoë\u200cX\u00a0Y"]
+)
+def test_cells_of_those_who_handed_in_nothing_stay_as_they_were(out, before):
+    quoted = '"' + before + '"'
+    text = WORKSHEET.replace(
+        "No submission,,100.00,Yes,-,-,", f"No submission,{quoted},100.00,Yes,-,-,{quoted}"
+    )
+    *_, last = csv.DictReader(io.StringIO(write("moodle", out, text).text, newline=""))
+    kept = f"'{before}" if before.startswith("- ") else before
+    assert (last["Grade"], last["Feedback comments"]) == (kept, kept)
+
+
+def test_two_students_with_one_address_are_told_apart_or_told(out):
+    text = MOODLE.replace("two@example.org", "one@example.org").replace(
+        ",s1005,,", ",s1005,five@example.org,"
+    )
+    written = write("moodle", out, text)
+    lines = list(csv.reader(io.StringIO(written.text, newline="")))
+    assert [line[0] for line in lines] == ["ID number", "s1001", "s1002", "s1003", "s1005"]
+    only = "Email address,login\none@example.org,s1001\none@example.org,s1002\nthree@example.org,s1003\n"
+    written = write("moodle", out, only)
+    assert "one@example.org" not in written.text
+    assert any("of somebody else" in sentence for sentence in written.told)
+
+
+def test_addresses_are_found_whatever_the_sites_language(tmp_path):
+    out = make_class(tmp_path, {"one@example.org": CLASS["s1001"]})
+    german = "Vorname,Nachname,ID-Nummer,E-Mail-Adresse\nS,Eins,s1001,one@example.org\n"
+    written = write("moodle", out, german)
+    assert "one@example.org,1.5," in written.text
+
+
+def test_canvas_rows_without_a_name_are_students_too(out):
+    text = CANVAS.replace('"One, Student",12345', ",12345")
+    _, students = canvas_lines(write("canvas", out, text).text)
+    assert students[0]["Little (77)"] == "30"
+    text = CANVAS + '"Student, Test",99999,,7c0ffee,A,,,\n'
+    assert "7c0ffee" not in "\n".join(write("canvas", out, text).told)
+
+
+def test_blackboards_words_are_no_grades(out):
+    text = BLACKBOARD.replace('"11"', '"Needs Grading"')
+    lines = list(csv.reader(io.StringIO(write("blackboard", out, text).text)))
+    assert lines[4] == ["sfour", ""]
 
 
 @pytest.mark.parametrize("text", [CANVAS, BLACKBOARD, MOODLE, WORKSHEET])

@@ -8,6 +8,7 @@ but Python. Whatever happens it ends with exit code 0; where there is no grade i
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,12 +70,17 @@ def export(grader: str, report: Path) -> None:
     if not report.exists():
         tell("error", "The grader made no report: see the log.")
         return
-    # Students could have put a link there.
-    for name in ("result.json", "release-body.md"):
-        Path(name).unlink(missing_ok=True)
     for form, name in (("classroom50", "result.json"), ("markdown", "release-body.md")):
-        subprocess.run([grader, "export", form, str(report), f"--out={name}"], check=True)
-    result = json.loads(Path("result.json").read_text(encoding="utf-8"))
+        made = report.with_name(name)
+        subprocess.run([grader, "export", form, str(report), f"--out={made}"], check=True)
+        target = Path(name)  # where a student could have put a link or a folder
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+        with open(target, "xb") as file:
+            file.write(made.read_bytes())
+    result = json.loads(report.with_name("result.json").read_text(encoding="utf-8"))
     score = f"{result['score']}/{result['max-score']}"
     if not result["tests"]:
         tell("error", result.get("message") or "There is no grade.")
