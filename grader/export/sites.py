@@ -23,6 +23,7 @@ from grader.report.terminal import points, remark
 
 LISTED = 40  # ids that a sentence names
 MOST_POINTS = 1_000_000
+NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?%?|-")  # and the dash by which sites say "none"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")  # 1,000.00
 REQUIRED = (
@@ -327,4 +328,4 @@ def written(rows: Iterator[Sequence[str]], quote_all: bool = False) -> str:
 
 def _kept(text: str) -> str:
     text = CONTROL.sub("", writable(text))
-    return f"'{text}" if is_formula(text) else text
+    return f"'{text}" if is_formula(text) and not NUMBER.fullmatch(text) else text

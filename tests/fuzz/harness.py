@@ -4,6 +4,7 @@ The tests run these functions with hypothesis, `make fuzz` with atheris, which f
 does with what it is fed.
 """
 
+import base64
 import csv
 import io
 import re
@@ -12,6 +13,7 @@ import tempfile
 import time
 from decimal import Decimal
 from pathlib import Path
+from xml.etree import ElementTree
 
 from rich.console import Console
 
@@ -21,6 +23,7 @@ from grader.batch.folder import GRADEBOOK
 from grader.batch.gradebook import write_gradebook
 from grader.batch.store import Grading, Handed, Store
 from grader.batch.terminal import class_line, class_table
+from grader.export import FORMATS, Source, Wanted
 from grader.intake.text import writable
 from grader.report import Report, read_report
 from grader.report.model import CheckRow, Environment, Finding, MilestoneRow, Place
@@ -29,6 +32,10 @@ from grader.report.terminal import print_report
 from grader.worker.answers import Answer, read_answer
 from grader.worker.protocol import Channel, ProtocolError
 
+ENVIRONMENT = {
+    "CLASSROOM": "c", "ASSIGNMENT": "a", "USERNAME": "u", "SUBMISSION_TAG": "submit/20261130T100000Z",
+    "COMMIT_URL": "u", "RELEASE_URL": "u", "GITHUB_WORKSPACE": "/nowhere",
+}  # fmt: skip
 COMMANDS = re.compile(r"\s*(?:::[A-Za-z][\w-]*(?:\s|::)|##\[)")  # of a GitHub workflow
 ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -125,3 +132,25 @@ def feed_writers(texts: list[str]) -> None:
             (line,) = csv.DictReader(file)
         assert line["submission"] == "s"
         assert not any(cell.startswith(("=", "+", "-", "@", "\t")) for cell in line.values())
+        feed_formats(out, report)
+
+
+def feed_formats(folder: Path, report: Report) -> None:
+    """Write a report in every format that holds one."""
+    path = folder / "report.json"
+    path.write_text(report.to_json(), encoding="utf-8")
+    for name, form in FORMATS.items():
+        if "roster" in form.options:
+            continue
+        text = form.write(Source(path), Wanted(base="a", environment=ENVIRONMENT)).text
+        text.encode("utf-8")
+        shown = base64.b64decode(text).decode() if name == "classroom" else text
+        assert not ESCAPES.search(shown.replace("\r\n", "\n"))
+        assert "##[" not in shown
+        if name not in ("annotations", "csv", "junit"):
+            assert not any(COMMANDS.match(line) for line in shown.splitlines())
+        if name == "junit":
+            ElementTree.fromstring(text)
+        if name == "csv":
+            for line in csv.reader(io.StringIO(text, newline="")):
+                assert not any(cell.startswith(("=", "+", "-", "@", "\t")) for cell in line)
