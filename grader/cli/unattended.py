@@ -48,10 +48,10 @@ def grade_unattended(
     chosen = limited(load_assignment(assignment_id), seconds)
     name = os.path.basename(os.path.abspath(path))
     try:
+        _expect_no_link(path)
+        if not path.exists():
+            raise InputError(f"There is no file or folder {path}: nothing was handed in there.")
         with _endable(), Reading() as reading, make_launcher(level) as launcher:
-            _expect_no_link(path)
-            if not path.exists():
-                raise InputError(f"There is no file or folder {path}: nothing was handed in there.")
             read = reading.begin(path, name, neighbours=True)
             import grader.grading.plugin  # noqa: F401 (imports torch, as the zygote does now)
             from grader.grading import Grader

@@ -157,8 +157,11 @@ def _filled(text, context):
 def _holds(condition, context):
     if condition == "success()":
         return True
-    name, value = re.fullmatch(r"(\S+) == '(.*)'", condition).groups()
-    return context.get(name, "") == value
+    for part in condition.split(" && "):
+        name, sign, value = re.fullmatch(r"(\S+) (==|!=) '(.*)'", part).groups()
+        if (context.get(name, "") == value) != (sign == "=="):
+            return False
+    return True
 
 
 def make_grader(folder):

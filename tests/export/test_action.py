@@ -278,12 +278,17 @@ def test_the_cache_is_named_by_what_is_installed(tmp_path):
     workspace.mkdir()
     names = [
         run_action(
-            tmp_path / f"runner{n}", workspace, only={"Name the cache"},
+            tmp_path / "runner", workspace, only={"Name the cache"},
             assignment="multi_head_attention", packages=packages,
         ).steps["cache"]["key"]
-        for n, packages in enumerate(("", "", "scipy"))
+        for packages in ("", "", "scipy")
     ]  # fmt: skip
     assert names[0] == names[1] != names[2]
+    steps = {step["name"]: step for step in load_action()["runs"]["steps"]}
+    kept = steps["Keep what is installed between runs"]
+    assert kept["with"]["path"] == "${{ runner.temp }}/transformer-grader/venv"
+    assert kept["with"]["key"] == "${{ steps.cache.outputs.key }}"
+    assert f"steps.{kept['id']}.outputs.cache-hit != 'true'" in steps["Install the grader"]["if"]
     assert names[0].startswith("transformer-grader-Linux-X64-")
 
 
