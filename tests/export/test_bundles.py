@@ -271,6 +271,17 @@ def test_classroom_50_grades_and_tells(assignment, tmp_path, home):
     assert "TRAPPED" not in log
 
 
+def test_classroom_50_says_well_of_what_only_waits_for_a_person(assignment, tmp_path, home):
+    source = (EXAMPLES / "right_linear_layers.py").read_text()
+    checkout, told, _ = run_classroom50(assignment, tmp_path, home, source)
+    waiting = [
+        t for t in json.loads((checkout / "result.json").read_text())["tests"] if not t["passed"]
+    ]
+    assert waiting
+    assert all(test["test-name"].endswith("waits for a person's mark") for test in waiting)
+    assert told["status"] == "success"
+
+
 def test_classroom_50_gets_nothing_from_a_hostile_one(assignment, tmp_path, home):
     checkout, told, log = run_classroom50(assignment, tmp_path, home, FORGING)
     result = json.loads((checkout / "result.json").read_text())

@@ -17,6 +17,7 @@ from pathlib import Path
 HERE = Path(os.environ.get("CLASSROOM50_BUNDLE_DIR") or Path(__file__).resolve().parent)
 SETTINGS = json.loads((HERE / "settings.json").read_text(encoding="utf-8"))
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "SYSTEMROOT")
+WAITS = "waits for a person's mark"  # an open question, which has no points yet
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 
 
@@ -84,8 +85,8 @@ def export(grader: str, report: Path) -> None:
     score = f"{result['score']}/{result['max-score']}"
     if not result["tests"]:
         tell("error", result.get("message") or "There is no grade.")
-    elif all(test["passed"] for test in result["tests"]):
-        tell("success", f"{score}: all checks passed")
+    elif all(t["passed"] or t["test-name"].endswith(WAITS) for t in result["tests"]):
+        tell("success", f"{score}: nothing is wrong")
     else:
         passed = sum(test["passed"] for test in result["tests"])
         tell("failure", f"{score}: {passed} of {len(result['tests'])} checks passed")
