@@ -138,7 +138,7 @@ def _tests(report: Report, total: Decimal, wanted: Wanted, size: _Size) -> list[
         says = size.message and not is_right
         tests.append(
             _test(
-                _name(wanted, title_of(milestone, check), size.name),
+                _name(wanted, title_of(milestone, check, size.name), size.name),
                 "pass" if is_right else "fail",
                 score,
                 explanation_in_a_line(check, size.message) if says else "",

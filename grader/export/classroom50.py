@@ -119,7 +119,7 @@ def _tests(report: Report) -> tuple[list[Classroom50Test], int]:
     scale = scaled_to_integers(value for c in checks for value in (c.score, c.max_score))
     tests = [
         Classroom50Test(
-            name=one_line(title_of(milestone, check), NAME) or check.id,
+            name=one_line(title_of(milestone, check, NAME), NAME) or check.id,
             passed=check.status == "passed",
             score=int(check.score * scale),
             max_score=int(check.max_score * scale),

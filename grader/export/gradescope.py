@@ -108,7 +108,7 @@ def _test(
     said = _with_numbers(explanation(check), numbers)
     tags = [milestone.id, *([check.misconception] if check.misconception else [])]
     return GradescopeTest(
-        name=one_line(title_of(milestone, check), NAME),
+        name=one_line(title_of(milestone, check, NAME), NAME),
         number=numbers[check.id],
         score=plain_number(check.score),
         max_score=plain_number(check.max_score),

@@ -9,12 +9,20 @@ from grader.report.model import awaits_mark
 from grader.report.terminal import WORDS, points, printable
 
 
-def title_of(milestone: MilestoneRow, check: CheckRow) -> str:
-    """What a row is called outside of its report: questions have their ids, which answers bear."""
-    title = check.title.strip() or check.id
-    if milestone.id == QUESTIONS:
-        title = f"{title} ({check.id})"
-    return f"{title} – waits for a person's mark" if awaits_mark(milestone, check) else title
+def title_of(milestone: MilestoneRow, check: CheckRow, most: int | None = None) -> str:
+    """What a row is called outside of its report: questions have their ids, which answers bear.
+
+    Args:
+        milestone: that the row is of.
+        check: the row.
+        most: characters; what is cut where there are more is the title, not what follows it.
+    """
+    after = f" ({check.id})" if milestone.id == QUESTIONS else ""
+    if awaits_mark(milestone, check):
+        after += " – waits for a person's mark"
+    room = None if most is None else max(20, most - len(after))
+    title = one_line(check.title.strip() or check.id, room)
+    return f"{title} {one_line(after)}" if after else title
 
 
 def rows_of(report: Report) -> Iterator[tuple[MilestoneRow, CheckRow]]:
