@@ -129,13 +129,13 @@ def write_atomically(
         InputError: it cannot be written.
     """
     temporary = path.with_name(f".{path.name}.tmp")
+    data = content.encode() if isinstance(content, str) else content
     try:
         if path.exists() and not path.is_file():  # a pipe or a device, whose entry has to stay
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.write_bytes(data)
             return
         temporary.unlink(missing_ok=True)  # left by a run that was killed, or a link by somebody
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
-        data = content.encode() if isinstance(content, str) else content
         with open(descriptor, "wb") as file:
             file.write(data)
             if outlasts_power:

@@ -222,10 +222,11 @@ def _check_unattended(
 
     if assignment is None or json_file is None:
         raise InputError("--unattended needs --assignment ID and --json FILE.")
-    milestones = _milestones(load_assignment(assignment), milestone)
+    chosen = load_assignment(assignment)
+    milestones = _milestones(chosen, milestone)
     if json_file != "-":
         _expect_writable(Path(json_file))
-    report = grade_unattended(path, assignment, _secret(), level, least, timeout)
+    report = grade_unattended(path, chosen, _secret(), level, least, timeout)
     _conclude(report, json_file, milestones)
 
 

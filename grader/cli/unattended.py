@@ -15,7 +15,7 @@ LEAST_SECONDS = 1.0
 
 def grade_unattended(
     path: Path,
-    assignment_id: str,
+    assignment: Any,
     secret: str,
     level: Isolation | None = None,
     least: str | None = None,
@@ -29,7 +29,7 @@ def grade_unattended(
 
     Args:
         path: a file or a folder.
-        assignment_id: the id of the assignment.
+        assignment: what it is graded for.
         secret: what inputs are drawn from besides public names.
         level: how it is shut in; None for as well as can be.
         least: the least isolation that will do, a level or "user"; None for a sandbox, unless
@@ -38,14 +38,13 @@ def grade_unattended(
         progress: called with the id of each check before it runs.
 
     Raises:
-        InputError: there is no such assignment.
+        InputError: there are too few seconds.
     """
-    from grader.assignment import load_assignment
     from grader.grading.scoring import failure, refusal
     from grader.intake import Reading
     from grader.worker.client import make_launcher
 
-    chosen = limited(load_assignment(assignment_id), seconds)
+    chosen = limited(assignment, seconds)
     name = os.path.basename(os.path.abspath(path))
     try:
         _expect_no_link(path)

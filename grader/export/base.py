@@ -100,6 +100,10 @@ class Wanted:
     column: str | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
+    def full_marks(self, report: Report) -> Decimal:
+        """What full marks of a report come to."""
+        return report.max_score if self.max_score is None else self.max_score
+
 
 @dataclass(frozen=True)
 class Written:
@@ -123,11 +127,9 @@ class Format:
         about: what it is, in a line.
         write: makes it; raises InputError.
         options: the names of `Wanted` that it heeds.
-        encoding: of its file.
     """
 
     name: str
     about: str
     write: Callable[[Source, Wanted], Written]
     options: tuple[str, ...] = ()
-    encoding: str = "utf-8"

@@ -72,6 +72,10 @@ class ClassroomResult(BaseModel):
         """As JSON, without `message` where there is none."""
         return self.model_dump_json(exclude_none=True)
 
+    def to_line(self) -> str:
+        """As the reader wants it: base64 of the JSON."""
+        return base64.b64encode(self.to_json().encode()).decode()
+
 
 @dataclass(frozen=True)
 class _Size:
@@ -92,7 +96,7 @@ def classroom_result(report: Report, wanted: Wanted) -> ClassroomResult:
         report: of any status; one that is no grade has a single test, with the reason.
         wanted: `max_score`, `test_name`, and `base` for the files' paths.
     """
-    total = report.max_score if wanted.max_score is None else wanted.max_score
+    total = wanted.full_marks(report)
     why = reason(report) or ("" if report.checks() else "There is nothing to grade in this report.")
     if why:
         name = _name(wanted, report.assignment.replace("_", " "), NAME)
@@ -170,8 +174,7 @@ def total_of(result: ClassroomResult) -> Decimal:
 
 def write(source: Source, wanted: Wanted) -> Written:
     """The line."""
-    text = classroom_result(source.report(), wanted).to_json()
-    return Written(base64.b64encode(text.encode()).decode() + "\n")
+    return Written(classroom_result(source.report(), wanted).to_line() + "\n")
 
 
 FORMAT = Format(

@@ -1,7 +1,5 @@
 """The outputs of the GitHub action: lines of NAME=VALUE for the file that a step writes them to."""
 
-import base64
-
 from grader.export.base import Format, Source, Wanted, Written
 from grader.export.classroom import classroom_result, total_of
 from grader.report.terminal import points
@@ -11,12 +9,10 @@ def write(source: Source, wanted: Wanted) -> Written:
     """`result` (the classroom's line), `score`, `max-score` and `status`."""
     report = source.report()
     result = classroom_result(report, wanted)
-    total = report.max_score if wanted.max_score is None else wanted.max_score
-    line = base64.b64encode(result.to_json().encode()).decode()
     values = {
-        "result": line,
+        "result": result.to_line(),
         "score": points(total_of(result)),
-        "max-score": points(total),
+        "max-score": points(wanted.full_marks(report)),
         "status": result.status,
     }
     return Written("".join(f"{name}={value}\n" for name, value in values.items()))

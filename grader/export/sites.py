@@ -92,10 +92,9 @@ class Joined:
             self.told.append(f"{sentence}: {listed(ids)}")
 
     def sentences(self) -> tuple[str, ...]:
-        """All that is to be told, once every line is written."""
+        """All that is to be told; called once, when every line is written."""
         self.tell(self.replaced, "Grades or feedback that were there are replaced")
         self.tell(self.kept, "Excused, or not to be changed on the site, and left as they are")
-        self.replaced, self.kept = [], []
         return tuple(self.told)
 
 

@@ -34,8 +34,8 @@ def rows_of(report: Report) -> Iterator[tuple[MilestoneRow, CheckRow]]:
 
 def begin_with(report: Report) -> str:
     """What to mend first, in a sentence or two; "" where nothing is wrong with the code."""
-    lost = [check for check in report.code() if check.status not in ("passed", "review")]
-    first = next((check for check in lost if check.status != "blocked"), None)
+    right = ("passed", "review", "blocked")
+    first = next((check for check in report.code() if check.status not in right), None)
     if first is None:
         return ""
     message = next(iter((first.message or "").splitlines()), "")
